@@ -91,7 +91,7 @@ var rows = [numResources]Row{
 	},
 	SlowResponses: {
 		Name: "slow-responses", Unit: "responses", Bytes: 64 << 10,
-		Total:  "a third of `limits.seats`, and of the seats of each priority level",
+		Total:  "a third of `limits.seats`, and of the seats of each priority level while others wait for these",
 		Scarce: "the newest one of the account with the most ends", Refusal: "the response ends",
 	},
 	Held: {

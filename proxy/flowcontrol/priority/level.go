@@ -44,14 +44,25 @@ func (l *level) configure(queues fq.QueueSet, c fq.QueuingConfig, seats int) {
 	}
 	l.queuing = c
 	l.line.SetPlaces(int64(seats))
-	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: slowOf(int64(seats))})
+	l.boundSlow(0)
 }
 
-// slowOf returns how many of a level's seats slow responses may keep.
+// slowOf returns how many of a level's seats slow responses may keep while others wait for seats.
 func slowOf(seats int64) int64 { return max(1, seats/slowShare) }
 
-// slowShare is the part of a level's seats that slow responses may keep.
+// slowShare is the part of a level's seats that they may keep.
 const slowShare = 3
+
+// boundSlow sets how many seats slow responses may keep: all unless others wait, of whom one has begun to wait for so many. The
+// caller must hold mu, and call Shrink without it.
+func (l *level) boundSlow(wanted int) {
+	most := l.line.Places()
+	if _, waiting := l.line.Numbers(); waiting > 0 {
+		used := l.slow.Usage(accounts.SlowResponses).Used
+		most = max(slowOf(most), min(most, used)-int64(wanted))
+	}
+	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: most})
+}
 
 // IsIdle implements fq.QueueSet.
 func (l *level) IsIdle() bool {
@@ -68,6 +79,7 @@ func (l *level) StartRequest(ctx context.Context, work *fcrequest.WorkEstimate, 
 	}
 	seat := user.(caller).seat
 	queued, full := l.join(r, seat)
+	l.slow.Shrink(accounts.SlowResponses)
 	if full {
 		metrics.AddReject(ctx, l.name, schema, "queue-full")
 		return nil, false
@@ -97,7 +109,9 @@ func (l *level) join(r *levelRequest, s *seat) (queued, full bool) {
 	if own > 0 && (own >= c.HandSize*c.QueueLengthLimit || all >= c.DesiredNumQueues*c.QueueLengthLimit) {
 		return false, true
 	}
-	r.ticket = l.line.Join(s.account, int64(r.seats), 0)
+	if r.ticket = l.line.Join(s.account, int64(r.seats), 0); !r.ticket.HasStarted() {
+		l.boundSlow(r.seats)
+	}
 	return true, false
 }
 
@@ -142,6 +156,9 @@ func (r *levelRequest) wait() bool {
 	count(1)
 	err := r.ticket.Wait(r.ctx)
 	count(-1)
+	r.level.mu.Lock()
+	r.level.boundSlow(0)
+	r.level.mu.Unlock()
 	if err != nil {
 		metrics.AddReject(r.ctx, r.level.name, r.schema, "time-out")
 	}

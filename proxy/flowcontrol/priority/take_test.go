@@ -3,6 +3,7 @@ package priority
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,19 @@ func (h *holder) take(r *http.Request, n int) *holder {
 	}
 	synctest.Wait()
 	return h
+}
+
+// add adds a seat, which drop takes out.
+func (h *holder) add(s *seat) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seats = append(h.seats, s)
+}
+
+func (h *holder) drop(s *seat) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seats = slices.DeleteFunc(h.seats, func(other *seat) bool { return other == s })
 }
 
 // has returns how many seats are held.
@@ -108,37 +122,55 @@ func nobody(t testing.TB) {
 	}
 }
 
+// slow takes n seats, one after the other, for responses that their clients accept slowly.
+func slow(t *testing.T, l *Levels, r *http.Request, n int) (kept *holder) {
+	t.Helper()
+	kept = newHolder(t, l)
+	for range n {
+		h := newHolder(t, l).take(r, 1)
+		if h.has() == 0 {
+			t.Fatalf("no seat: %v", h.errs)
+		}
+		s := h.seats[0]
+		ended := func() {
+			s.Leave()
+			kept.drop(s)
+		}
+		kept.add(s)
+		if s.Slow(ended) != nil {
+			ended()
+		}
+	}
+	return kept
+}
+
 // The apiserver keeps the seat of a response that is not read, too.
-func TestSlowResponsesLeaveTwoThirdsOfALevelToOthers(t *testing.T) {
+func TestSlowResponsesLeaveTwoThirdsOfALevelToOthersWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, Options{Seats: 600, Wait: time.Second})
-		slow := func(r *http.Request, n int) (kept *holder, seats int64) {
-			kept = newHolder(t, l)
-			for range n {
-				h := newHolder(t, l).take(r, 1)
-				if h.has() == 0 {
-					t.Fatalf("no seat: %v", h.errs)
-				}
-				s := h.seats[0]
-				if s.Slow(s.Leave) == nil {
-					kept.seats = append(kept.seats, s)
-				} else {
-					s.Leave()
-				}
-				if s.bounded != nil {
-					seats = s.bounded.line.Places()
-				}
-			}
-			return kept, seats
+		first := slow(t, l, ask(t, "user", createPod), 1)
+		places := int(first.seats[0].bounded.line.Places())
+		kept := slow(t, l, ask(t, "user", createPod), places-1)
+		if kept.has() != places-1 {
+			t.Fatalf("%d of %d are left before anybody waits", kept.has(), places-1)
 		}
-		const many = 500
-		_, seats := slow(ask(t, "user", createPod), many)
-		if n := newHolder(t, l).take(ask(t, "another", createPod), many).has(); n != int(seats)-int(seats)/slowShare {
-			t.Errorf("another user gets %d of %d seats beside slow responses", n, seats)
+		others := newHolder(t, l)
+		if others.take(ask(t, "another", createPod), 3); others.has() != 3 || kept.has() != places-1-3 {
+			t.Errorf("three requests of another user get %d seats, and %d of %d slow responses are left", others.has(), kept.has(), places-1)
 		}
+		if others.take(ask(t, "another", createPod), 500); others.has() != places-places/slowShare {
+			t.Errorf("another user gets %d of %d seats beside slow responses", others.has(), places)
+		}
+	})
+}
+
+func TestSlowResponsesOfTheExemptLevelStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := start(t, Options{Seats: 600, Wait: time.Second})
 		admin := as(t, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}}, createPod)
-		if kept, _ := slow(admin, many); kept.has() != many {
-			t.Errorf("%d of the exempt level are left", kept.has())
+		const many = 700
+		if n := slow(t, l, admin, many).has(); n != many {
+			t.Errorf("%d of %d are left", n, many)
 		}
 	})
 }
@@ -197,7 +229,7 @@ func TestSlowResponsesEndWhenTheirLevelShrinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		completer.Complete(fq.DispatchingConfig{ConcurrencyLimit: 30, ConcurrencyDenominator: 30})
+		completer.Complete(fq.DispatchingConfig{ConcurrencyLimit: 10, ConcurrencyDenominator: 10})
 		if ended != 20 {
 			t.Errorf("%d of 30 slow responses ended", ended)
 		}
