@@ -79,7 +79,7 @@ func (l *loop) start() {
 	l.wake = newWake()
 	l.ignoreContext = context.AfterFunc(ctx, l.wake.signal)
 	l.timer = newTimer(l.lifetime(), l.wake)
-	l.recheck = startRechecks(l.server.Access, &l.server.recheck, l.r, l.plan.Read, l.out.client, l.wake.signal)
+	l.recheck = l.server.startRechecks(l.r, l.plan.Read, l.out.client, l.wake.signal)
 	l.reader = l.server.SlowReaders.Track(l.plan.Info.Account, l.out.client, func() { l.recheck.end(errTooSlow) })
 	l.reader.Hold(l.plan.Resource.Store, l.state)
 	l.draining = l.server.Draining

@@ -60,10 +60,11 @@ type Server struct {
 	Metrics  *Metrics
 
 	recheck  atomic.Int64 // time.Duration
+	lanes    lanes
 	compress atomic.Bool
 }
 
-// Set changes the longest time between two checks of the access of a watch, for open watches from
+// Set changes the longest time between two checks of the access of a watch unless there are too many, for open watches from
 // their next check on, and whether watches are compressed that are opened from now on.
 func (s *Server) Set(recheck time.Duration, compress bool) {
 	s.recheck.Store(int64(recheck))

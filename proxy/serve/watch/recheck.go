@@ -33,11 +33,14 @@ const (
 // intervals and after each change of access rules. It runs independently of the watch loop, so that a
 // client that reads slowly or not at all cannot postpone it. Events do not wait for it.
 type accessRecheck struct {
-	access Access
+	server *Server
 	r      *http.Request
 	read   *request.Read
-	every  *atomic.Int64           // time.Duration; may change
 	client *response.WriteDeadline // bounds the rest of the response once access is revoked
+
+	lane  *lane // where it waits; nil while it does not. lanes.mu guards it, and what follows
+	due   time.Time
+	place int // in lane.waiting
 
 	// revoked is called when the watch must end; denied then says why. The loop looks at denied between
 	// events too.
@@ -46,9 +49,9 @@ type accessRecheck struct {
 
 	ignore func() // ends the notifications
 
-	mu        sync.Mutex // guards what follows
-	timer     *time.Timer
-	confirmed time.Time          // when access was last known to be allowed
+	mu        sync.Mutex         // guards what follows
+	confirmed time.Time          // when access was last known to be allowed, or need not yet have been
+	doubtful  bool               // the last recheck failed
 	checking  context.CancelFunc // ends the recheck that runs; nil if none does
 	again     bool               // access rules have changed during the recheck
 	stopped   bool
@@ -57,23 +60,18 @@ type accessRecheck struct {
 
 // startRechecks starts the rechecks of a watch; stop ends them. client must be the writer of the watch; revoked
 // is called at most once and must not block.
-func startRechecks(access Access, every *atomic.Int64, r *http.Request, read *request.Read, client *response.WriteDeadline,
-	revoked func()) *accessRecheck {
-	a := &accessRecheck{
-		access: access, r: r, read: read, every: every, client: client,
-		revoked: revoked, confirmed: time.Now(),
-	}
-	a.mu.Lock()
-	a.timer = time.AfterFunc(a.wait(), a.check)
-	a.mu.Unlock()
-	a.ignore = a.access.Notify(r, read, a.changed)
+func (s *Server) startRechecks(r *http.Request, read *request.Read, client *response.WriteDeadline, revoked func()) *accessRecheck {
+	s.lanes.init()
+	a := &accessRecheck{server: s, r: r, read: read, client: client, revoked: revoked, confirmed: time.Now()}
+	s.lanes.sometimes.schedule(a, a.wait())
+	a.ignore = s.Access.Notify(r, read, a.changed)
 	return a
 }
 
 // wait returns the time until the next recheck, at most every, random so that watches which were
 // opened together do not check together.
 func (a *accessRecheck) wait() time.Duration {
-	every := time.Duration(a.every.Load())
+	every := time.Duration(a.server.recheck.Load())
 	return every - rand.N(every/2+1)
 }
 
@@ -86,11 +84,11 @@ func (a *accessRecheck) changed() {
 	case a.checking != nil:
 		a.again = true
 	default:
-		a.timer.Reset(rand.N(recheckSpread))
+		a.server.lanes.changed.schedule(a, rand.N(recheckSpread))
 	}
 }
 
-// check is one recheck. The timer calls it.
+// check is one recheck.
 func (a *accessRecheck) check() {
 	ctx, cancel := context.WithTimeout(a.r.Context(), recheckLimit)
 	defer cancel()
@@ -99,11 +97,14 @@ func (a *accessRecheck) check() {
 		a.mu.Unlock()
 		return
 	}
+	if late := time.Now().Add(-time.Duration(a.server.recheck.Load())); !a.doubtful && a.confirmed.Before(late) {
+		a.confirmed = late // it has waited for its turn since
+	}
 	a.checking = cancel
 	a.running.Add(1)
 	a.mu.Unlock()
 	defer a.running.Done()
-	denied, err := a.access.StillAllowed(a.r.WithContext(ctx), a.read)
+	denied, err := a.server.Access.StillAllowed(a.r.WithContext(ctx), a.read)
 	a.finish(denied, err)
 }
 
@@ -115,6 +116,7 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 	if a.stopped {
 		return
 	}
+	a.doubtful = err != nil
 	switch {
 	case err == nil && denied == nil:
 		a.confirmed = time.Now()
@@ -125,11 +127,15 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 		a.endLocked(denied)
 		return
 	}
-	wait := a.wait()
-	if a.again {
-		a.again, wait = false, rand.N(recheckSpread)
+	switch lanes := &a.server.lanes; {
+	case a.again:
+		a.again = false
+		lanes.changed.schedule(a, rand.N(recheckSpread))
+	case a.doubtful:
+		lanes.failed.schedule(a, a.wait())
+	default:
+		lanes.sometimes.schedule(a, a.wait())
 	}
-	a.timer.Reset(wait)
 }
 
 // end ends the watch with an ERROR event, if it has not been told to end before.
@@ -155,7 +161,7 @@ func (a *accessRecheck) stop() {
 	a.ignore()
 	a.mu.Lock()
 	a.stopped = true
-	a.timer.Stop()
+	a.server.lanes.cancel(a)
 	if a.checking != nil {
 		a.checking()
 	}

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,21 +11,6 @@ import (
 	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 )
-
-// Watches that were opened together must not ask the apiserver together.
-func TestRechecksAreSpreadWithinTheirInterval(t *testing.T) {
-	var every atomic.Int64
-	every.Store(int64(time.Minute))
-	a := &accessRecheck{every: &every}
-	least, most := time.Hour, time.Duration(0)
-	for range 1000 {
-		wait := a.wait()
-		least, most = min(least, wait), max(most, wait)
-	}
-	if least < 30*time.Second || most > time.Minute || most-least < 15*time.Second {
-		t.Errorf("waits from %v to %v", least, most)
-	}
-}
 
 func TestTimerFiresForWhatIsDueFirst(t *testing.T) {
 	for _, row := range []struct {

@@ -1,0 +1,143 @@
+package watch
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+// slowAccess takes a while for each review, and tells of changes.
+type slowAccess struct {
+	mu                  sync.Mutex
+	takes               time.Duration
+	err                 error
+	running, most, made int
+	listeners           []func()
+}
+
+// StillAllowed implements Access.
+func (a *slowAccess) StillAllowed(*http.Request, *request.Read) (*apierrors.StatusError, error) {
+	a.mu.Lock()
+	a.running++
+	a.most = max(a.most, a.running)
+	takes, err := a.takes, a.err
+	a.mu.Unlock()
+	time.Sleep(takes)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running--
+	a.made++
+	return nil, err
+}
+
+// Notify implements Access.
+func (a *slowAccess) Notify(_ *http.Request, _ *request.Read, f func()) (stop func()) {
+	a.listeners = append(a.listeners, f)
+	return func() {}
+}
+
+// counts returns how many reviews ran at a time, and how many were made, since the last call.
+func (a *slowAccess) counts() (most, made int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	most, made = a.most, a.made
+	a.most, a.made = a.running, 0
+	return most, made
+}
+
+const rechecksEvery = 30 * time.Second
+
+// withRechecks runs a test with the rechecks of n watches, which counts those that end.
+func withRechecks(t *testing.T, n int, test func(t *testing.T, a *slowAccess, ended *int)) {
+	synctest.Test(t, func(t *testing.T) {
+		a, ended := &slowAccess{takes: 10 * time.Millisecond}, 0
+		s := &Server{Access: a}
+		s.Set(rechecksEvery, false)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range n {
+			client := response.NewWriteDeadline(nil)
+			defer s.startRechecks(r, nil, client, func() { ended++ }).stop()
+		}
+		test(t, a, &ended)
+	})
+}
+
+func TestRechecksTakeATenthOfTheTimeHoweverManyWatchesThereAre(t *testing.T) {
+	withRechecks(t, 5000, func(t *testing.T, a *slowAccess, _ *int) {
+		time.Sleep(rechecksEvery)
+		a.counts()
+		time.Sleep(time.Minute)
+		if most, made := a.counts(); most != 1 || made < 590 || made > 601 {
+			t.Errorf("%d at a time, %d reviews of 10 ms in a minute", most, made)
+		}
+	})
+}
+
+func TestFewWatchesAreRecheckedWithinTheirInterval(t *testing.T) {
+	withRechecks(t, 100, func(t *testing.T, a *slowAccess, _ *int) {
+		for range 3 {
+			time.Sleep(rechecksEvery + 10*time.Second) // for the turns of all
+			if _, made := a.counts(); made < 100 {
+				t.Errorf("%d of 100 were rechecked", made)
+			}
+		}
+	})
+}
+
+func TestAChangeOfAccessRulesRechecksManyAtATimeAndOthersGoOn(t *testing.T) {
+	withRechecks(t, 5000, func(t *testing.T, a *slowAccess, _ *int) {
+		time.Sleep(rechecksEvery)
+		a.counts()
+		for _, f := range a.listeners[:1600] {
+			f()
+			f() // another change
+		}
+		time.Sleep(2 * recheckSpread)
+		if most, made := a.counts(); most != soonAtOnce+1 || made < 1600 || made > 1600+25 {
+			t.Errorf("%d at a time, %d reviews in two seconds", most, made)
+		}
+	})
+}
+
+// What waits long for its turn is not in doubt.
+func TestWatchesStayThatWaitedLongForARecheckThatFails(t *testing.T) {
+	withRechecks(t, 5000, func(t *testing.T, a *slowAccess, ended *int) {
+		time.Sleep(doubtfulFor + rechecksEvery)
+		a.mu.Lock()
+		a.err = errors.New("unreachable")
+		a.mu.Unlock()
+		time.Sleep(rechecksEvery)
+		a.mu.Lock()
+		a.err = nil
+		a.mu.Unlock()
+		if time.Sleep(10 * time.Minute); *ended > 0 {
+			t.Errorf("%d watches ended", *ended)
+		}
+	})
+}
+
+// Watches that were opened together must not ask the apiserver together.
+func TestRechecksAreSpreadWithinTheirInterval(t *testing.T) {
+	s := &Server{}
+	s.Set(time.Minute, false)
+	a := &accessRecheck{server: s}
+	least, most := time.Hour, time.Duration(0)
+	for range 1000 {
+		wait := a.wait()
+		least, most = min(least, wait), max(most, wait)
+	}
+	if least < 30*time.Second || most > time.Minute || most-least < 15*time.Second {
+		t.Errorf("waits from %v to %v", least, most)
+	}
+}
