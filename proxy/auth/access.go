@@ -130,8 +130,12 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 }
 
 // Notify calls f soon after each change of an RBAC object that can affect access of r to what read
-// selects, until stop is called. f must not block. If r impersonates, changes in all namespaces
-// count: the right to impersonate a service account can be one of its namespace.
+// selects, until stop is called. f must not block. If r impersonates, all changes count: the right to impersonate a service
+// account can be one of its namespace.
 func (a *Access) Notify(r *http.Request, read *request.Read, f func()) (stop func()) {
-	return a.Authorizer.changes.notify(readAttributes(nil, read).Namespace, request.From(r.Context()).Impersonates, f)
+	u, _ := apirequest.UserFrom(r.Context())
+	if request.From(r.Context()).Impersonates {
+		u = nil
+	}
+	return a.Authorizer.changes.notify(readAttributes(nil, read).Namespace, u, f)
 }

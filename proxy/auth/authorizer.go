@@ -94,8 +94,9 @@ func (a *Authorizer) Run(ctx context.Context) error {
 		return nil
 	}
 	var watches sync.WaitGroup
-	for _, resource := range []string{"clusterrolebindings", "clusterroles", "rolebindings", "roles"} {
-		w := &rbacWatch{resource: resource, from: a.options.RBAC, changes: a.changes, log: a.options.Log}
+	known := newRules()
+	for _, resource := range rbacResources {
+		w := &rbacWatch{resource: resource, from: a.options.RBAC, rules: known, changes: a.changes, log: a.options.Log}
 		watches.Go(func() { w.run(ctx) })
 	}
 	watches.Wait()
@@ -140,14 +141,15 @@ func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, lea
 
 // digest identifies a review until the next change of access rules.
 func (a *Authorizer) digest(spec *authorizationv1.SubjectAccessReviewSpec, namespace string) (digest, error) {
-	everywhere, inNamespace := a.changes.count(namespace)
+	now := a.changes.stamp(namespace, spec.User, spec.Groups)
 	size := spec.Size()
-	raw := make([]byte, size, size+2*8)            // with room for what follows
+	raw := make([]byte, size, size+8*len(now))     // with room for what follows
 	if _, err := spec.MarshalTo(raw); err != nil { // deterministic
 		return digest{}, fmt.Errorf("access review: %w", err)
 	}
-	raw = binary.BigEndian.AppendUint64(raw, everywhere)
-	raw = binary.BigEndian.AppendUint64(raw, inNamespace)
+	for _, n := range now {
+		raw = binary.BigEndian.AppendUint64(raw, n)
+	}
 	return sha256.Sum256(raw), nil
 }
 

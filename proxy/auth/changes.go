@@ -3,6 +3,8 @@ package auth
 import (
 	"sync"
 	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 const (
@@ -12,15 +14,50 @@ const (
 	// recentChange is how long after a change a new listener is called for it: the access of a watch is
 	// reviewed some seconds before it listens.
 	recentChange = 10 * time.Second
-	// maxChangedNamespaces bounds the namespaces whose changes are counted apart.
-	maxChangedNamespaces = 10000
+	// maxSubjects bounds the subjects whose changes are counted apart in a namespace, and maxCounts these counts in all
+	// namespaces together.
+	maxSubjects = 1000
+	maxCounts   = 20000
 )
 
 // everyNamespace is the namespace of a change that can affect access to everything.
 const everyNamespace = ""
 
-// changes counts the changes of access rules. The count is part of what identifies a review, so that a
-// change invalidates all earlier results, those of running reviews included.
+// subject is a user, by name, or a group.
+type subject struct {
+	group bool
+	name  string
+}
+
+var (
+	// everybody is the subject of a change that can affect all users.
+	everybody = subject{}
+	// somebody is the subject of which every change is: no group is without a name.
+	somebody = subject{group: true}
+)
+
+// subjects calls f with what a user is bound by, until f returns false.
+func subjects(name string, groups []string) func(f func(subject) bool) {
+	return func(f func(subject) bool) {
+		if !f(subject{name: name}) {
+			return
+		}
+		for _, g := range groups {
+			if !f(subject{group: true, name: g}) {
+				return
+			}
+		}
+	}
+}
+
+// scope is what a change can affect: access of a subject to a namespace, or to everything.
+type scope struct {
+	namespace string
+	subject   subject
+}
+
+// changes counts the changes of access rules. The counts are part of what identifies a review, so that a
+// change invalidates all earlier results that it can affect, those of running reviews included.
 //
 // A change counts at once, and again settleTime later. Changes in between count then, and again
 // settleTime later, so that constant change costs at most two reviews per access and settleTime.
@@ -29,30 +66,60 @@ type changes struct {
 
 	mu         sync.Mutex // guards what follows
 	total      uint64
-	everywhere uint64
-	namespaces map[string]uint64
-	pending    map[string]bool // the second counts; true if there was a change since the first
-	listeners  map[*listener]struct{}
+	everything uint64            // which counts for everybody; and how often the other counts began anew
+	namespaces map[string]*count // those of everyNamespace too
+	counts     int               // subjects in all of them
+	pending    map[scope]bool    // the second counts; true if there was a change since the first
+	listeners  map[subject]map[*listener]struct{}
 	last       time.Time // when the last change was certain to have its effect
 }
 
-// listener is called after a change that can affect access to a namespace, or to any if all is set,
+// count is the changes in one namespace.
+type count struct {
+	everybody uint64
+	subjects  map[subject]uint64
+}
+
+// stamp changes whenever access of a user to a namespace, or to everything, may change.
+type stamp [5]uint64
+
+// listener is called after a change that can affect access of a user to a namespace, or after any if user is nil,
 // once its effect is certain.
 type listener struct {
 	namespace string
-	all       bool
+	user      user.Info
 	f         func()
 }
 
 func newChanges(m *Metrics) *changes {
-	return &changes{metrics: m, namespaces: map[string]uint64{}, pending: map[string]bool{}, listeners: map[*listener]struct{}{}}
+	return &changes{
+		metrics: m, namespaces: map[string]*count{}, pending: map[scope]bool{}, listeners: map[subject]map[*listener]struct{}{},
+	}
 }
 
-// count returns a number that changes whenever access to a namespace, or to all, may change.
-func (c *changes) count(namespace string) (everywhere, inNamespace uint64) {
+// stamp returns the present stamp of access of a user to a namespace.
+func (c *changes) stamp(namespace, name string, groups []string) (s stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.everywhere, c.namespaces[namespace]
+	s[0] = c.everything
+	s[1], s[2] = c.namespaces[everyNamespace].of(name, groups)
+	if namespace != everyNamespace {
+		s[3], s[4] = c.namespaces[namespace].of(name, groups)
+	}
+	return s
+}
+
+// of returns the counts of what a user is bound by.
+func (n *count) of(name string, groups []string) (everybody, sum uint64) {
+	if n == nil {
+		return 0, 0
+	}
+	if len(n.subjects) > 0 {
+		for s := range subjects(name, groups) {
+			sum += n.subjects[s]
+		}
+	}
+	return n.everybody, sum
 }
 
 // all returns the number of all changes.
@@ -62,66 +129,129 @@ func (c *changes) all() uint64 {
 	return c.total
 }
 
-// happened records a change in a namespace, or in everyNamespace.
-func (c *changes) happened(namespace string) {
+// happened records a change that can affect some scopes.
+func (c *changes) happened(scopes ...scope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, pending := c.pending[namespace]; pending {
-		c.pending[namespace] = true
-		return
+	var first []scope
+	for _, s := range scopes {
+		if _, pending := c.pending[s]; pending {
+			c.pending[s] = true
+		} else {
+			first = append(first, s)
+		}
 	}
-	c.add(namespace)
-	c.settle(namespace)
+	c.add(first)
+	c.settle(first)
 }
 
 // settle starts the time until a second count. The caller must hold mu.
-func (c *changes) settle(namespace string) {
-	c.pending[namespace] = false
-	time.AfterFunc(settleTime, func() { c.settled(namespace) })
+func (c *changes) settle(scopes []scope) {
+	if len(scopes) == 0 {
+		return
+	}
+	for _, s := range scopes {
+		c.pending[s] = false
+	}
+	time.AfterFunc(settleTime, func() { c.settled(scopes) })
 }
 
-func (c *changes) settled(namespace string) {
+func (c *changes) settled(scopes []scope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	repeated := c.pending[namespace]
-	delete(c.pending, namespace)
-	c.add(namespace)
-	if repeated {
-		c.settle(namespace)
+	var repeated []scope
+	for _, s := range scopes {
+		if c.pending[s] {
+			repeated = append(repeated, s)
+		}
+		delete(c.pending, s)
 	}
+	c.add(scopes)
+	c.settle(repeated)
 	c.last = time.Now()
-	for l := range c.listeners {
-		if namespace == everyNamespace || l.all || namespace == l.namespace {
-			l.f()
+	called := map[*listener]struct{}{}
+	for _, s := range append(scopes[:len(scopes):len(scopes)], scope{subject: somebody}) {
+		for l := range c.listeners[s.subject] {
+			if _, before := called[l]; !before && (s.namespace == everyNamespace || s.namespace == l.namespace) {
+				called[l] = struct{}{}
+				l.f()
+			}
 		}
 	}
 }
 
 // add counts a change. The caller must hold mu.
-func (c *changes) add(namespace string) {
-	c.metrics.changes.Inc()
-	c.total++
-	if namespace != everyNamespace && len(c.namespaces) < maxChangedNamespaces {
-		c.namespaces[namespace]++
+func (c *changes) add(scopes []scope) {
+	if len(scopes) == 0 {
 		return
 	}
-	c.everywhere++
-	clear(c.namespaces) // the count of changes everywhere tells new results from old ones
+	c.metrics.changes.Inc()
+	c.total++
+	for _, s := range scopes {
+		if s == (scope{}) {
+			c.everything++
+			continue
+		}
+		n := c.namespaces[s.namespace]
+		if n == nil {
+			n = &count{subjects: map[subject]uint64{}}
+			c.namespaces[s.namespace] = n
+			c.counts++
+		}
+		if _, counted := n.subjects[s.subject]; s.subject != everybody && (counted || len(n.subjects) < maxSubjects) {
+			if !counted {
+				c.counts++
+			}
+			n.subjects[s.subject]++
+			continue
+		}
+		n.everybody++
+		if s.subject != everybody { // this count tells new results from old ones
+			c.counts -= len(n.subjects)
+			clear(n.subjects)
+		}
+	}
+	if c.counts > maxCounts {
+		c.everything++
+		clear(c.namespaces)
+		c.counts = 0
+	}
 }
 
-// notify calls f after each change that can affect access to a namespace, or to any if all is set,
-// until stop is called. It calls f at once if there was a recent change, of whatever namespace.
-func (c *changes) notify(namespace string, all bool, f func()) (stop func()) {
-	l := &listener{namespace, all, f}
+// notify calls f after each change that can affect access of a user to a namespace, or after any if u is nil,
+// until stop is called. It calls f at once if there was a recent change, of whatever scope.
+func (c *changes) notify(namespace string, u user.Info, f func()) (stop func()) {
+	l := &listener{namespace, u, f}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.listeners[l] = struct{}{}
+	for s := range l.subjects() {
+		if c.listeners[s] == nil {
+			c.listeners[s] = map[*listener]struct{}{}
+		}
+		c.listeners[s][l] = struct{}{}
+	}
 	if !c.last.IsZero() && time.Since(c.last) < recentChange {
 		f()
 	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.listeners, l)
+		for s := range l.subjects() {
+			if delete(c.listeners[s], l); len(c.listeners[s]) == 0 {
+				delete(c.listeners, s)
+			}
+		}
+	}
+}
+
+// subjects calls f with the subjects of the changes that concern the listener.
+func (l *listener) subjects() func(f func(subject) bool) {
+	return func(f func(subject) bool) {
+		switch {
+		case l.user == nil:
+			f(somebody)
+		case f(everybody):
+			subjects(l.user.GetName(), l.user.GetGroups())(f)
+		}
 	}
 }

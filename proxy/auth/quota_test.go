@@ -41,21 +41,3 @@ func TestGoodTokensAreNotCountedAsRejected(t *testing.T) {
 		}
 	})
 }
-
-// RBAC objects of ever new namespaces must not take ever more memory.
-func TestChangedNamespacesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newChanges(NewMetrics(nil))
-		for i := range maxChangedNamespaces + 10 {
-			c.happened(fmt.Sprint("n", i))
-		}
-		if n := len(c.namespaces); n > maxChangedNamespaces {
-			t.Errorf("%d namespaces", n)
-		}
-		everywhere, before := c.count("n0")
-		if everywhere == 0 || before != 0 {
-			t.Errorf("what was allowed in n0 counts as %d, %d", everywhere, before)
-		}
-		time.Sleep(2 * settleTime)
-	})
-}

@@ -30,14 +30,16 @@ const (
 	rbacRetry    = time.Second
 	rbacRetryMax = 30 * time.Second
 
-	asMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	asMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	// rbacPage is how many objects are listed at a time.
+	rbacPage = "500"
+	asJSON   = "application/json"
 )
 
-// rbacWatch watches one resource of RBAC objects, as metadata only, and reports their changes.
+// rbacWatch watches one resource of RBAC objects, and reports the changes of what they allow.
 type rbacWatch struct {
 	resource string
 	from     Opener
+	rules    *rules
 	changes  *changes
 	log      *zap.Logger
 	version  string // resource version from which the next watch starts; empty to list first
@@ -64,10 +66,10 @@ func (w *rbacWatch) watch(ctx context.Context) error {
 		if err := w.list(ctx); err != nil {
 			return err
 		}
-		w.changes.happened(everyNamespace) // any change may have been missed
+		w.changes.happened(scope{}) // any change may have been missed
 	}
 	query := url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {w.version}}
-	resp, err := w.from.Open(ctx, rbacPath+w.resource, query, asMetadata)
+	resp, err := w.from.Open(ctx, rbacPath+w.resource, query, asJSON)
 	if err != nil {
 		w.version = ""
 		return err
@@ -77,34 +79,47 @@ func (w *rbacWatch) watch(ctx context.Context) error {
 	for {
 		var event struct {
 			Type   string
-			Object metav1.PartialObjectMetadata
+			Object rbacObject
 		}
 		if err := events.Decode(&event); err != nil {
 			return err
 		}
 		switch event.Type {
 		case "ADDED", "MODIFIED", "DELETED":
-			w.changes.happened(event.Object.Namespace)
+			w.changes.happened(w.rules.change(w.resource, &event.Object, event.Type == "DELETED")...)
 		case "BOOKMARK":
 		default:
 			w.version = ""
 			return fmt.Errorf("event of type %q", event.Type)
 		}
-		w.version = event.Object.ResourceVersion
+		w.version = event.Object.Metadata.ResourceVersion
 	}
 }
 
-// list reads the current resource version.
+// list reads all objects, in pages, and the resource version that they show.
 func (w *rbacWatch) list(ctx context.Context) error {
-	resp, err := w.from.Open(ctx, rbacPath+w.resource, url.Values{"limit": {"1"}}, asMetadataList)
-	if err != nil {
-		return err
+	var all []rbacObject
+	query := url.Values{"limit": {rbacPage}}
+	for {
+		resp, err := w.from.Open(ctx, rbacPath+w.resource, query, asJSON)
+		if err != nil {
+			return err
+		}
+		var page struct {
+			Metadata metav1.ListMeta
+			Items    []rbacObject
+		}
+		err = json.NewDecoder(resp.Body).Decode(&page)
+		_ = resp.Body.Close()
+		if err != nil {
+			return err
+		}
+		all = append(all, page.Items...)
+		if page.Metadata.Continue == "" {
+			w.rules.replace(w.resource, all)
+			w.version = page.Metadata.ResourceVersion
+			return nil
+		}
+		query.Set("continue", page.Metadata.Continue)
 	}
-	defer resp.Body.Close()
-	var list metav1.PartialObjectMetadataList
-	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
-		return err
-	}
-	w.version = list.ResourceVersion
-	return nil
 }

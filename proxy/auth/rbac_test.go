@@ -16,13 +16,18 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// rbacAPI is an Opener whose watches deliver what the test sends.
+// rbacAPI is an Opener whose watches deliver what the test sends. Its lists have two bindings of jane, to the role x of each kind.
 type rbacAPI struct {
 	mu      sync.Mutex
 	watches map[string]*io.PipeWriter // by resource
 	lists   map[string]int
 	fails   bool
+	sent    int
 }
+
+// bindingOfJane is a binding of jane, and of further subjects, to a role x.
+const bindingOfJane = `{"metadata":{"name":"x","namespace":%q,"resourceVersion":"9"},` +
+	`"roleRef":{"kind":%q,"name":"x"},"subjects":[{"kind":"User","name":"jane"}%s]}`
 
 // Open implements Opener.
 func (a *rbacAPI) Open(ctx context.Context, path string, query url.Values, _ string) (*http.Response, error) {
@@ -34,7 +39,14 @@ func (a *rbacAPI) Open(ctx context.Context, path string, query url.Values, _ str
 	}
 	if query.Get("watch") == "" {
 		a.lists[resource]++
-		return &http.Response{Body: io.NopCloser(strings.NewReader(`{"metadata":{"resourceVersion":"7"}}`))}, nil
+		items := ""
+		switch resource {
+		case clusterRoleBindings:
+			items = fmt.Sprintf(bindingOfJane, "", "ClusterRole", "")
+		case roleBindings:
+			items = fmt.Sprintf(bindingOfJane, "x", "Role", "")
+		}
+		return &http.Response{Body: io.NopCloser(strings.NewReader(`{"metadata":{"resourceVersion":"7"},"items":[` + items + `]}`))}, nil
 	}
 	if query.Get("resourceVersion") == "" {
 		return nil, errors.New("no version")
@@ -59,10 +71,22 @@ func (a *rbacAPI) listed(resource string) int {
 	return a.lists[resource]
 }
 
-// send delivers an event on a watch.
+// send delivers an event of a role x, or of a binding of jane, on a watch. Each changes something.
 func (a *rbacAPI) send(t *testing.T, resource, typ, namespace string) {
 	t.Helper()
-	if _, err := fmt.Fprintf(a.watch(resource), `{"type":%q,"object":{"metadata":{"name":"x","namespace":%q,"resourceVersion":"9"}}}`, typ, namespace); err != nil {
+	a.sent++
+	object := fmt.Sprintf(`{"metadata":{"name":"x","namespace":%q,"resourceVersion":"9"},"rules":[%d]}`, namespace, a.sent)
+	switch resource {
+	case clusterRoleBindings, roleBindings:
+		object = fmt.Sprintf(bindingOfJane, namespace, "Role", fmt.Sprintf(`,{"kind":"Group","name":"%d"}`, a.sent))
+	}
+	a.event(t, resource, typ, object)
+}
+
+// event delivers an event on a watch.
+func (a *rbacAPI) event(t *testing.T, resource, typ, object string) {
+	t.Helper()
+	if _, err := fmt.Fprintf(a.watch(resource), `{"type":%q,"object":%s}`, typ, object); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -120,6 +144,72 @@ func TestChangeOfRBACObjectsInvalidatesReviews(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What controllers touch every day concerns few callers, or none.
+func TestChangesThatConcernOthersInvalidateNothing(t *testing.T) {
+	const meta = `"metadata":{"name":%q,"namespace":%q,"resourceVersion":"9"}`
+	object := func(name, namespace, rest string) string {
+		return `{` + fmt.Sprintf(meta, name, namespace) + rest + `}`
+	}
+	const joe = `,"roleRef":{"kind":"ClusterRole","name":"z"},"subjects":[{"kind":"User","name":"joe"}]`
+	group := func(name string) string {
+		return `,"roleRef":{"kind":"ClusterRole","name":"z"},"subjects":[{"kind":"Group","name":"` + name + `"}]`
+	}
+	for _, row := range []struct {
+		name, resource, typ, object string
+		invalidates                 bool
+	}{
+		{"a binding of somebody else", clusterRoleBindings, "ADDED", object("joe", "", joe), false},
+		{"a binding of her group", clusterRoleBindings, "ADDED", object("devs", "", group("developers")), true},
+		{"a binding of another group", clusterRoleBindings, "ADDED", object("ops", "", group("operators")), false},
+		{"labels of her binding", roleBindings, "MODIFIED", fmt.Sprintf(bindingOfJane, "x", "Role", ""), false},
+		{"another role in her binding", roleBindings, "MODIFIED", fmt.Sprintf(bindingOfJane, "x", "ClusterRole", ""), true},
+		{"the end of her binding", roleBindings, "DELETED", fmt.Sprintf(bindingOfJane, "x", "Role", ""), true},
+		{"her binding to somebody else", roleBindings, "MODIFIED", object("x", "x", joe), true},
+		{"a role to which she is not bound", clusterRoles, "ADDED", object("z", "", `,"rules":[]`), false},
+		{"the end of her role", roles, "DELETED", object("x", "x", ""), true},
+		{"a role of another namespace", roles, "ADDED", object("x", "y", `,"rules":[]`), false},
+		{"a ClusterRole of the name of her Role", clusterRoles, "ADDED", object("x", "", `,"rules":[]`), true}, // jane is bound to both
+		{"a subject of another kind", roleBindings, "ADDED",
+			object("odd", "x", `,"roleRef":{"kind":"Role","name":"z"},"subjects":[{"kind":"Odd","name":"joe"}]`), true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+				reviews.tokens["a"].User.Groups = []string{"developers"}
+				r := authenticated(t, access, newRequest("/api/v1/namespaces/x/pods?resourceVersion=0", token("a")))
+				read, notified := readOf(t, r), 0
+				defer access.Notify(r, read, func() { notified++ })()
+				access.Allowed(r, read)
+				_, before := reviews.counts()
+				rbac.event(t, row.resource, row.typ, row.object)
+				time.Sleep(settleTime + time.Millisecond)
+				synctest.Wait()
+				access.Allowed(r, read)
+				if _, after := reviews.counts(); (after > before) != row.invalidates || (notified == 1) != row.invalidates {
+					t.Errorf("%d more reviews, notified %d times", after-before, notified)
+				}
+			})
+		})
+	}
+}
+
+// A role that has changed once may be touched without a change later.
+func TestSecondEventOfARoleWithoutAChangeInvalidatesNothing(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		const role = `{"metadata":{"name":"x","labels":{"a":"%d"},"resourceVersion":"9"},"rules":[{"verbs":["get"]}]}`
+		for i := range 3 {
+			allowed(t, access, "/api/v1/pods")
+			_, before := reviews.counts()
+			rbac.event(t, clusterRoles, "MODIFIED", fmt.Sprintf(role, i))
+			time.Sleep(settleTime + time.Millisecond)
+			synctest.Wait()
+			allowed(t, access, "/api/v1/pods")
+			if _, after := reviews.counts(); (after > before) != (i == 0) {
+				t.Errorf("event %d: %d more reviews", i, after-before)
+			}
+		}
+	})
 }
 
 // The authorizer of the apiserver has a watch of its own, which may be behind.
@@ -180,7 +270,8 @@ func TestListenerOfAnImpersonatedReadHearsOfAllNamespaces(t *testing.T) {
 	runRBAC(t, func(t *testing.T, _ *reviewAPI, access *Access, rbac *rbacAPI) {
 		notified := map[bool]int{}
 		for impersonates, header := range map[bool]http.Header{false: {}, true: {"Impersonate-User": {"jane"}}} {
-			r := newRequest("/api/v1/namespaces/x/pods?watch=1", header)
+			header.Set("Authorization", "Bearer a")
+			r := authenticated(t, access, newRequest("/api/v1/namespaces/x/pods?watch=1", header))
 			defer access.Notify(r, readOf(t, r), func() { notified[impersonates]++ })()
 		}
 		rbac.send(t, "rolebindings", "DELETED", "y")

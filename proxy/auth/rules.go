@@ -1,0 +1,153 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+)
+
+// The resources of RBAC.
+const (
+	clusterRoleBindings = "clusterrolebindings"
+	clusterRoles        = "clusterroles"
+	roleBindings        = "rolebindings"
+	roles               = "roles"
+)
+
+var rbacResources = []string{clusterRoleBindings, clusterRoles, roleBindings, roles}
+
+// rbacObject is what counts of an RBAC object, of whichever resource.
+type rbacObject struct {
+	Metadata struct{ Namespace, Name, ResourceVersion string }
+	Rules    json.RawMessage
+	Subjects []rbacv1.Subject
+	RoleRef  rbacv1.RoleRef
+}
+
+// rbacKey names a role or a binding. Those of a cluster have no namespace.
+type rbacKey struct{ namespace, name string }
+
+// key returns the key of an object.
+func (o *rbacObject) key() rbacKey { return rbacKey{o.Metadata.Namespace, o.Metadata.Name} }
+
+// binding is who is bound to a role.
+type binding struct {
+	role     rbacKey
+	subjects []subject
+}
+
+// rules knows what roles allow, and who is bound to them: so that a change concerns nobody else, and one of labels alone, as
+// controllers make often, nobody at all.
+type rules struct {
+	mu       sync.Mutex // guards what follows
+	listed   map[string]bool
+	roles    map[rbacKey][sha256.Size]byte // of their rules
+	bindings map[rbacKey]binding
+}
+
+func newRules() *rules {
+	return &rules{listed: map[string]bool{}, roles: map[rbacKey][sha256.Size]byte{}, bindings: map[rbacKey]binding{}}
+}
+
+// replace makes the listed objects of a resource the only ones.
+func (r *rules) replace(resource string, all []rbacObject) {
+	ofCluster := resource == clusterRoles || resource == clusterRoleBindings
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listed[resource] = true
+	switch resource {
+	case clusterRoles, roles:
+		maps.DeleteFunc(r.roles, func(k rbacKey, _ [sha256.Size]byte) bool { return (k.namespace == "") == ofCluster })
+	default:
+		maps.DeleteFunc(r.bindings, func(k rbacKey, _ binding) bool { return (k.namespace == "") == ofCluster })
+	}
+	for i := range all {
+		r.set(resource, &all[i], false)
+	}
+}
+
+// change takes note of an object that was added, modified or deleted, and returns what that can affect.
+func (r *rules) change(resource string, o *rbacObject, deleted bool) []scope {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.set(resource, o, deleted)
+}
+
+// set is change. The caller must hold mu.
+func (r *rules) set(resource string, o *rbacObject, deleted bool) []scope {
+	if resource == clusterRoles || resource == roles {
+		return r.setRole(o.key(), o.Rules, deleted)
+	}
+	return r.setBinding(o.key(), bindingOf(o), deleted)
+}
+
+// setRole takes note of a role. Its change affects who is bound to it, where they are.
+func (r *rules) setRole(k rbacKey, allowed []byte, deleted bool) (affected []scope) {
+	before, existed := r.roles[k]
+	if deleted {
+		delete(r.roles, k)
+	} else if r.roles[k] = sha256.Sum256(allowed); existed && r.roles[k] == before {
+		return nil
+	}
+	if !r.listed[roleBindings] || !r.listed[clusterRoleBindings] {
+		return []scope{{k.namespace, everybody}}
+	}
+	for at, b := range r.bindings {
+		if b.role == k {
+			affected = append(affected, scopes(at.namespace, b.subjects)...)
+		}
+	}
+	return affected
+}
+
+// setBinding takes note of a binding. Its change affects who was bound by it, and who is.
+func (r *rules) setBinding(k rbacKey, b binding, deleted bool) []scope {
+	before, existed := r.bindings[k]
+	if deleted {
+		delete(r.bindings, k)
+	} else if r.bindings[k] = b; existed && before.role == b.role && slices.Equal(before.subjects, b.subjects) {
+		return nil
+	}
+	return scopes(k.namespace, slices.Concat(before.subjects, b.subjects))
+}
+
+// scopes returns the scopes of some subjects in a namespace: too many are everybody.
+func scopes(namespace string, of []subject) (all []scope) {
+	if len(of) > maxSubjects {
+		return []scope{{namespace, everybody}}
+	}
+	for _, s := range of {
+		all = append(all, scope{namespace, s})
+	}
+	return all
+}
+
+// bindingOf returns who is bound to which role, by the rules of the RBAC authorizer.
+func bindingOf(o *rbacObject) (b binding) {
+	b.role = rbacKey{name: o.RoleRef.Name}
+	if o.RoleRef.Kind == "Role" {
+		b.role.namespace = o.Metadata.Namespace
+	}
+	for _, s := range o.Subjects {
+		switch s.Kind {
+		case rbacv1.UserKind:
+			b.subjects = append(b.subjects, subject{name: s.Name})
+		case rbacv1.GroupKind:
+			b.subjects = append(b.subjects, subject{group: true, name: s.Name})
+		case rbacv1.ServiceAccountKind:
+			namespace := s.Namespace
+			if namespace == "" {
+				namespace = o.Metadata.Namespace
+			}
+			b.subjects = append(b.subjects, subject{name: serviceaccount.MakeUsername(namespace, s.Name)})
+		default:
+			b.subjects = append(b.subjects, everybody)
+		}
+	}
+	return b
+}
