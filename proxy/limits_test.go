@@ -28,7 +28,9 @@ func TestTotalsAreThoseOfTheTable(t *testing.T) {
 		"`limits.upstreamStreams`, at most 1/8 of the descriptors": func(g given) int64 {
 			return min(int64(g.l.UpstreamStreams), g.m.Descriptors/8)
 		},
-		"a third of `limits.seats`, and of the seats of each priority level while others wait for these": func(g given) int64 { return int64(g.l.Seats) / 3 },
+		"a third of `limits.seats`, and of the seats of each priority level while others wait for these": func(g given) int64 {
+			return int64(g.l.Seats) / 3
+		},
 	}
 	file := &config.File{}
 	file.Default()
