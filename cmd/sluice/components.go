@@ -80,7 +80,7 @@ func (c *components) background() []task {
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
 	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
-	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0))
+	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0, 0, 0))
 	c.cpu = flowcontrol.NewCPU(file.Limits.LongReads)
 	tracer, err := c.tracer(file.Tracing)
 	if err != nil {

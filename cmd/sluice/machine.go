@@ -16,14 +16,14 @@ const (
 	// maxDescriptors is what is assumed where the number of open files is not limited.
 	maxDescriptors = 1 << 20
 	// callerMemoryEvery is how often the memory for callers is calculated.
-	callerMemoryEvery = 5 * time.Second
+	callerMemoryEvery = time.Second
 )
 
-// machine returns what the process may use: the memory of the configuration or, if that is 0, what the Go
+// machine returns what the process may use: the memory of the configuration, if that is not 0, and at most what the Go
 // runtime may use.
 func machine(configured int64) accounts.Machine {
-	m := accounts.Machine{Memory: configured, Descriptors: maxDescriptors}
-	if m.Memory == 0 {
+	m := accounts.Machine{Memory: min(configured, debug.SetMemoryLimit(-1)), Descriptors: maxDescriptors}
+	if configured == 0 {
 		m.Memory = min(debug.SetMemoryLimit(-1), memory.Limit())
 	}
 	var files syscall.Rlimit
@@ -46,17 +46,29 @@ func storesMemory(configured, process int64) int64 {
 	return process / storesShare
 }
 
-// callerMemory returns how much of a machine's memory callers may take beside what is cached: an eighth
-// stays free for garbage, and callers always have a quarter.
-func callerMemory(m accounts.Machine, cached int64) int64 {
-	return max(m.Memory/4, m.Memory*7/8-cached)
+// usable returns how much of a machine's memory the process may need: an eighth stays free for garbage.
+func usable(m accounts.Machine) int64 { return m.Memory * 7 / 8 }
+
+// callerMemory returns how much of a machine's memory callers may take beside what is cached, at least a quarter. Where the
+// process needs more than is usable, they may take as much less than they do: what they take is estimated.
+func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
+	free := usable(m) - cached
+	if excess := needed - usable(m); excess > 0 {
+		free = min(free, taken-excess)
+	}
+	return max(m.Memory/4, free)
 }
 
-// followCallerMemory keeps the memory of callers in step with what is cached, until ctx ends.
+// followCallerMemory keeps the memory of callers in step with what is cached and what the process needs, until ctx ends.
 func (c *components) followCallerMemory(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
-		c.accounts.SetMemory(callerMemory(c.machine, objects+history+c.encoded.Used()))
+		needed := memory.Needed()
+		taken, _ := c.accounts.Memory()
+		c.accounts.SetMemory(callerMemory(c.machine, objects+history+c.encoded.Used(), needed, taken))
+		if needed > usable(c.machine) {
+			c.accounts.Shrink(accounts.Requests)
+		}
 	}, callerMemoryEvery)
 	return nil
 }

@@ -1,11 +1,33 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"sluice/proxy/accounts"
+)
 
 func TestStoresMayTakeHalfOfTheMemoryUnlessTheConfigurationSaysOtherwise(t *testing.T) {
 	for _, tt := range []struct{ configured, process, want int64 }{{0, 1 << 30, 512 << 20}, {700 << 20, 1 << 30, 700 << 20}} {
 		if got := storesMemory(tt.configured, tt.process); got != tt.want {
 			t.Errorf("configured %d of %d: %d bytes, want %d", tt.configured, tt.process, got, tt.want)
+		}
+	}
+}
+
+func TestCallersTakeLessWhereTheProcessNeedsMoreThanIsCounted(t *testing.T) {
+	m := accounts.Machine{Memory: 800}
+	for _, tt := range []struct {
+		name                        string
+		cached, needed, taken, want int64
+	}{
+		{"an eighth stays for garbage", 0, 0, 0, 700},
+		{"besides what is cached", 300, 400, 100, 400},
+		{"a quarter however much is cached", 650, 700, 100, 200},
+		{"more is needed than is usable", 100, 750, 550, 500},
+		{"more is needed, and callers take little", 100, 750, 150, 200},
+	} {
+		if got := callerMemory(m, tt.cached, tt.needed, tt.taken); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
 }
