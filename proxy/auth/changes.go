@@ -169,10 +169,25 @@ func (c *changes) settled(scopes []scope) {
 	c.add(scopes)
 	c.settle(repeated)
 	c.last = time.Now()
+	c.call(scopes)
+}
+
+// call calls those who listen to some scopes, each once. The caller must hold mu.
+func (c *changes) call(scopes []scope) {
+	namespaces := map[subject]map[string]bool{somebody: {everyNamespace: true}}
+	for _, s := range scopes {
+		if namespaces[s.subject] == nil {
+			namespaces[s.subject] = map[string]bool{}
+		}
+		namespaces[s.subject][s.namespace] = true
+	}
 	called := map[*listener]struct{}{}
-	for _, s := range append(scopes[:len(scopes):len(scopes)], scope{subject: somebody}) {
-		for l := range c.listeners[s.subject] {
-			if _, before := called[l]; !before && (s.namespace == everyNamespace || s.namespace == l.namespace) {
+	for subject, changed := range namespaces {
+		for l := range c.listeners[subject] {
+			if !changed[everyNamespace] && !changed[l.namespace] {
+				continue
+			}
+			if _, before := called[l]; !before {
 				called[l] = struct{}{}
 				l.f()
 			}

@@ -71,7 +71,7 @@ func (w *rbacWatch) watch(ctx context.Context) error {
 	query := url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {w.version}}
 	resp, err := w.from.Open(ctx, rbacPath+w.resource, query, asJSON)
 	if err != nil {
-		w.version = ""
+		w.lose()
 		return err
 	}
 	defer resp.Body.Close()
@@ -89,11 +89,17 @@ func (w *rbacWatch) watch(ctx context.Context) error {
 			w.changes.happened(w.rules.change(w.resource, &event.Object, event.Type == "DELETED")...)
 		case "BOOKMARK":
 		default:
-			w.version = ""
+			w.lose()
 			return fmt.Errorf("event of type %q", event.Type)
 		}
 		w.version = event.Object.Metadata.ResourceVersion
 	}
+}
+
+// lose forgets what was listed.
+func (w *rbacWatch) lose() {
+	w.version = ""
+	w.rules.lose(w.resource)
 }
 
 // list reads all objects, in pages, and the resource version that they show.

@@ -67,26 +67,33 @@ func (r *rules) replace(resource string, all []rbacObject) {
 		maps.DeleteFunc(r.bindings, func(k rbacKey, _ binding) bool { return (k.namespace == "") == ofCluster })
 	}
 	for i := range all {
-		r.set(resource, &all[i], false)
+		o := &all[i]
+		if resource == clusterRoles || resource == roles {
+			r.roles[o.key()] = sha256.Sum256(o.Rules)
+		} else {
+			r.bindings[o.key()] = bindingOf(o)
+		}
 	}
+}
+
+// lose tells that changes of a resource are missed until it is listed again.
+func (r *rules) lose(resource string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.listed, resource)
 }
 
 // change takes note of an object that was added, modified or deleted, and returns what that can affect.
 func (r *rules) change(resource string, o *rbacObject, deleted bool) []scope {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.set(resource, o, deleted)
-}
-
-// set is change. The caller must hold mu.
-func (r *rules) set(resource string, o *rbacObject, deleted bool) []scope {
 	if resource == clusterRoles || resource == roles {
 		return r.setRole(o.key(), o.Rules, deleted)
 	}
 	return r.setBinding(o.key(), bindingOf(o), deleted)
 }
 
-// setRole takes note of a role. Its change affects who is bound to it, where they are.
+// setRole takes note of a role. Its change affects who is bound to it, where they are. The caller must hold mu.
 func (r *rules) setRole(k rbacKey, allowed []byte, deleted bool) (affected []scope) {
 	before, existed := r.roles[k]
 	if deleted {
@@ -105,7 +112,7 @@ func (r *rules) setRole(k rbacKey, allowed []byte, deleted bool) (affected []sco
 	return affected
 }
 
-// setBinding takes note of a binding. Its change affects who was bound by it, and who is.
+// setBinding takes note of a binding. Its change affects who was bound by it, and who is. The caller must hold mu.
 func (r *rules) setBinding(k rbacKey, b binding, deleted bool) []scope {
 	before, existed := r.bindings[k]
 	if deleted {

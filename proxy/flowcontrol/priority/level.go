@@ -53,13 +53,16 @@ func slowOf(seats int64) int64 { return max(1, seats/slowShare) }
 // slowShare is the part of a level's seats that they may keep.
 const slowShare = 3
 
-// boundSlow sets how many seats slow responses may keep: all unless others wait, of whom one has begun to wait for so many. The
-// caller must hold mu, and call Shrink without it.
+// boundSlow sets how many seats slow responses may keep: all unless others wait, of whom one has begun to wait for so many, or
+// nobody can wait. The caller must hold mu, and call Shrink without it.
 func (l *level) boundSlow(wanted int) {
 	most := l.line.Places()
-	if _, waiting := l.line.Numbers(); waiting > 0 {
-		used := l.slow.Usage(accounts.SlowResponses).Used
-		most = max(slowOf(most), min(most, used)-int64(wanted))
+	_, waiting := l.line.Numbers()
+	switch now := l.slow.Usage(accounts.SlowResponses); {
+	case l.queuing.DesiredNumQueues < 1:
+		most = slowOf(most)
+	case waiting > 0:
+		most = max(slowOf(most), min(most, now.Used, now.Total)-int64(wanted))
 	}
 	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: most})
 }
@@ -146,6 +149,7 @@ func (r *levelRequest) Finish(execute func()) (idle bool) {
 
 // wait waits in line, where a request counts as one in the library's queues does.
 func (r *levelRequest) wait() bool {
+	defer r.level.relax()
 	if r.ticket.HasStarted() {
 		return true
 	}
@@ -156,11 +160,15 @@ func (r *levelRequest) wait() bool {
 	count(1)
 	err := r.ticket.Wait(r.ctx)
 	count(-1)
-	r.level.mu.Lock()
-	r.level.boundSlow(0)
-	r.level.mu.Unlock()
 	if err != nil {
 		metrics.AddReject(r.ctx, r.level.name, r.schema, "time-out")
 	}
 	return err == nil
+}
+
+// relax lets slow responses keep all seats again once nobody waits.
+func (l *level) relax() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.boundSlow(0)
 }

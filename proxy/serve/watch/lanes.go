@@ -11,11 +11,13 @@ const (
 	// soonAtOnce is how many rechecks run at the same time that a change of access rules asks for, and how many whose last one
 	// failed. Reviews of new requests have the places that these leave.
 	soonAtOnce = 16
-	// restFactor is how many times as long as a recheck took no other begins of those that are made from time to time. They
-	// take a tenth of the time of the apiserver at most, however many watches there are: each node and each token has reviews of
-	// its own.
+	// restFactor is how many times as long as a recheck took no other begins of those that are made from time to time, for at most
+	// maxRest. They take a tenth of the time if they take up to 100 ms, however many watches there are: each node and each token
+	// has reviews of its own.
 	restFactor = 9
 	maxRest    = time.Second
+	// longest is how long a recheck keeps its place: one that hangs does not keep others waiting.
+	longest = time.Second
 )
 
 // lanes make the rechecks of all open watches, each when it is due or, where too many are, as soon as it is its turn.
@@ -107,13 +109,15 @@ func (l *lane) wake(after time.Duration) {
 // run makes a recheck.
 func (l *lane) run(a *accessRecheck) {
 	begin := time.Now()
+	done := sync.OnceFunc(l.done)
+	late := time.AfterFunc(longest, done)
 	a.check()
-	rest := min(l.rest*time.Since(begin), maxRest)
-	if rest > 0 {
-		time.AfterFunc(rest, l.done)
+	late.Stop()
+	if rest := min(l.rest*time.Since(begin), maxRest); rest > 0 {
+		time.AfterFunc(rest, done)
 		return
 	}
-	l.done()
+	done()
 }
 
 // done gives the place of a recheck to the next one.

@@ -127,14 +127,17 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 		a.endLocked(denied)
 		return
 	}
+	changed, wait := a.again, a.wait()
+	if changed {
+		a.again, wait = false, rand.N(recheckSpread)
+	}
 	switch lanes := &a.server.lanes; {
-	case a.again:
-		a.again = false
-		lanes.changed.schedule(a, rand.N(recheckSpread))
 	case a.doubtful:
-		lanes.failed.schedule(a, a.wait())
+		lanes.failed.schedule(a, wait)
+	case changed:
+		lanes.changed.schedule(a, wait)
 	default:
-		lanes.sometimes.schedule(a, a.wait())
+		lanes.sometimes.schedule(a, wait)
 	}
 }
 
