@@ -7,8 +7,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -112,12 +114,13 @@ func (a *Authenticator) SetTokenTTL(ttl time.Duration) {
 var errCertificate = errors.New("the client certificate is not valid")
 
 // WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, if it knows the
-// user, Info.User and the user in the context, or Info.ReviewAgain. It does not change the request's headers: a forwarded
-// request needs them. It answers a request with errCertificate with 401, as the apiserver does, which
+// user, Info.User and the user in the context, or Info.ReviewAgain. It does not change the request's headers, which a forwarded
+// request needs, but for those of withPlainToken. It answers a request with errCertificate with 401, as the apiserver does, which
 // would not see the certificate of a forwarded request and take the caller for anonymous.
 func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
+		r = withPlainToken(r, info)
 		u, caller, err := a.authenticate(r)
 		if u == nil && r.ProtoMajor == 2 && r.Header.Get("Authorization") != "" && !unavailable(err) {
 			flowcontrol.EndStranger(w, r) // the token was rejected; the apiserver ends such connections, too
@@ -144,6 +147,24 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 		// On another error the caller stays Unauthenticated; the apiserver gets the request and responds.
 		next.ServeHTTP(w, r)
 	})
+}
+
+// withPlainToken returns a request that the apiserver authenticates as Sluice does. A token in a subprotocol counts only beside
+// the headers that ask for a WebSocket, which are not forwarded with a request that may not switch protocols: it becomes that of
+// Authorization, unless there is one.
+func withPlainToken(r *http.Request, info *request.Info) *http.Request {
+	const subprotocol, bearer = "Sec-Websocket-Protocol", "base64url.bearer.authorization.k8s.io."
+	if info.Upgrade || !strings.Contains(strings.Join(r.Header[subprotocol], ","), bearer) {
+		return r
+	}
+	tokens := tokensOf(r)
+	r = withOwnHeader(r)
+	delete(r.Header, subprotocol)
+	if len(r.Header["Authorization"]) == 0 && len(tokens) == 1 &&
+		httpguts.ValidHeaderFieldValue(tokens[0]) && !strings.Contains(tokens[0], " ") {
+		r.Header.Set("Authorization", "Bearer "+tokens[0])
+	}
+	return r
 }
 
 // reviewAgain returns a function that reports whether the token in r can be reviewed now.

@@ -57,12 +57,57 @@ func byToken(name string, groups ...string) identity {
 	return identity{Kind: request.BearerToken, Name: name, Groups: append(groups, user.AllAuthenticated)}
 }
 
-func TestTokensAreAuthenticatedByReview(t *testing.T) {
-	webSocket := func(token string) http.Header {
-		return http.Header{"Sec-Websocket-Protocol": {
-			"v4.channel.k8s.io, base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(token)),
-		}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
+// webSocket returns the headers of a request for a WebSocket with a token.
+func webSocket(token string) http.Header {
+	return http.Header{"Sec-Websocket-Protocol": {
+		"v4.channel.k8s.io, base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(token)),
+	}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
+}
+
+// The upgrade headers of a request that may not switch protocols are not forwarded, and without them the apiserver would see
+// no token in the subprotocol, and somebody else than Sluice.
+func TestTokenOfAWebSocketIsForwardedAsTheApiserverReadsIt(t *testing.T) {
+	const object = "/api/v1/namespaces/x/configmaps/c"
+	for _, row := range []struct {
+		name, path, bearer, token string
+		want                      identity
+		authorization             string // that is forwarded
+		protocol                  bool   // the subprotocol is forwarded
+	}{
+		{"a watch", "/api/v1/pods?watch=1", "", "good", byToken("jane"), "", true},
+		{"an object", object, "", "good", byToken("jane"), "Bearer good", false},
+		{"a list", "/api/v1/pods", "", "good", byToken("jane"), "Bearer good", false},
+		{"an object, and a token that is refused", object, "", "bad", unauthenticated, "Bearer bad", false},
+		{"an object, beside a bearer token that is refused", object, "Bearer bad", "good", unauthenticated, "Bearer bad", false},
+		{"an object, beside another bearer token", object, "Bearer good", "bad", byToken("jane"), "Bearer good", false},
+		{"an object, and a token that is no header", object, "", "good\r\nx", unauthenticated, "", false},
+		{"an object, and two words", object, "", "good x", unauthenticated, "", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.tokens["good"] = verified("jane")
+				h := webSocket(row.token)
+				if row.bearer != "" {
+					h.Set("Authorization", row.bearer)
+				}
+				r := newRequest(row.path, h)
+				got := authenticated(t, access, r)
+				info := request.From(got.Context())
+				if info.Caller != row.want.Kind || info.User != row.want.Name {
+					t.Errorf("caller %d, %q", info.Caller, info.User)
+				}
+				if a := got.Header.Get("Authorization"); a != row.authorization {
+					t.Errorf("forwarded with %q", a)
+				}
+				if forwarded := got.Header.Get("Sec-Websocket-Protocol") != ""; forwarded != row.protocol {
+					t.Errorf("forwarded with the subprotocol: %v", forwarded)
+				}
+			})
+		})
 	}
+}
+
+func TestTokensAreAuthenticatedByReview(t *testing.T) {
 	tests := []struct {
 		name     string
 		header   http.Header
@@ -89,7 +134,7 @@ func TestTokensAreAuthenticatedByReview(t *testing.T) {
 				reviews.tokens["good"] = verified("jane", "dev")
 				reviews.tokens["unnamed"] = verified("")
 				reviews.tokens["bad"] = &authenticationv1.TokenReviewStatus{Error: "[invalid bearer token, token lookup failed]"}
-				if diff := cmp.Diff(tt.want, authenticate(t, access.Authenticator, newRequest("/api/v1/pods", tt.header))); diff != "" {
+				if diff := cmp.Diff(tt.want, authenticate(t, access.Authenticator, newRequest("/api/v1/pods?watch=1", tt.header))); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(tt.reviewed, reviews.reviewed); diff != "" {
