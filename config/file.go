@@ -187,7 +187,7 @@ type Authorization struct {
 	AllowTTL metav1.Duration `json:"allowTTL,omitempty" reload:"true"`
 	DenyTTL  metav1.Duration `json:"denyTTL,omitempty" reload:"true"`
 	// WatchRecheck is the longest time after which the caller of an open watch is authenticated and
-	// authorized again.
+	// authorized again, or longer if there are very many watches.
 	WatchRecheck metav1.Duration `json:"watchRecheck,omitempty" reload:"true"`
 }
 

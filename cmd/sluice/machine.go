@@ -49,12 +49,13 @@ func storesMemory(configured, process int64) int64 {
 // usable returns how much of a machine's memory the process may need: an eighth stays free for garbage.
 func usable(m accounts.Machine) int64 { return m.Memory * 7 / 8 }
 
-// callerMemory returns how much of a machine's memory callers may take beside what is cached, at least a quarter. Where the
-// process needs more than is usable, they may take as much less than they do: what they take is estimated.
+// callerMemory returns how much of a machine's memory callers may take beside what is cached, at least a quarter. If the
+// process needs more than is usable, because what they take is estimated, they may take less than they do by the excess and an
+// eighth of the memory: new requests are refused. What is held stays, since closed connections are freed too slowly to help.
 func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
 	free := usable(m) - cached
 	if excess := needed - usable(m); excess > 0 {
-		free = min(free, taken-excess)
+		free = min(free, taken-excess-m.Memory/8)
 	}
 	return max(m.Memory/4, free)
 }
@@ -63,12 +64,8 @@ func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
 func (c *components) followCallerMemory(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
-		needed := memory.Needed()
-		taken, _ := c.accounts.Memory()
-		c.accounts.SetMemory(callerMemory(c.machine, objects+history+c.encoded.Used(), needed, taken))
-		if needed > usable(c.machine) {
-			c.accounts.Shrink(accounts.Requests)
-		}
+		cached := objects + history + c.encoded.Used()
+		c.accounts.SetMemory(callerMemory(c.machine, cached, memory.Needed(), c.accounts.LeastMemory()))
 	}, callerMemoryEvery)
 	return nil
 }

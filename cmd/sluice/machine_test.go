@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"testing"
 
 	"sluice/proxy/accounts"
@@ -23,11 +24,21 @@ func TestCallersTakeLessWhereTheProcessNeedsMoreThanIsCounted(t *testing.T) {
 		{"an eighth stays for garbage", 0, 0, 0, 700},
 		{"besides what is cached", 300, 400, 100, 400},
 		{"a quarter however much is cached", 650, 700, 100, 200},
-		{"more is needed than is usable", 100, 750, 550, 500},
+		{"more is needed than is usable", 100, 750, 550, 400},
 		{"more is needed, and callers take little", 100, 750, 150, 200},
 	} {
 		if got := callerMemory(m, tt.cached, tt.needed, tt.taken); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestConfiguredMemoryIsAtMostWhatGoMayUse(t *testing.T) {
+	const limit = 4 << 30
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	for configured, want := range map[int64]int64{1 << 30: 1 << 30, 8 << 30: limit} {
+		if got := machine(configured).Memory; got != want {
+			t.Errorf("of %d configured bytes there are %d, want %d", configured, got, want)
 		}
 	}
 }

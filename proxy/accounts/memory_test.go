@@ -41,3 +41,28 @@ func TestMemoryUsedUpByOneResourceKeepsNobodyOut(t *testing.T) {
 		})
 	}
 }
+
+// With so much memory, who holds the most gets nothing more, and keeps what it has.
+func TestLeastMemoryIsWhatIsHeld(t *testing.T) {
+	const memory, each = 64 << 20, 1 << 20
+	l := New(Totals{Requests: memory, Held: memory, Unverified: memory}, memory)
+	a := l.Account(ByUser("a"))
+	for range 20 {
+		if _, err := a.TakeRevocable(Held, each, func() { t.Error("taken back") }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Account(ByAddress("192.0.2.1")).Take(Unverified, each); err != nil { // which has memory of its own
+		t.Fatal(err)
+	}
+	l.SetMemory(l.LeastMemory() + 2*each)
+	g, err := a.TakeRevocable(Requests, each, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Release()
+	l.SetMemory(l.LeastMemory())
+	if _, err := a.Take(Requests, each); err == nil {
+		t.Error("it gets memory that is not there")
+	}
+}

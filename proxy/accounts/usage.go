@@ -38,6 +38,22 @@ func (l *Ledger) Memory() (used, total int64) {
 	return l.memory.used, l.memory.total
 }
 
+// LeastMemory returns with how many bytes of memory all that is held would just fit, beside what is kept for callers who are not
+// authenticated.
+func (l *Ledger) LeastMemory() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	used, common := int64(0), int64(apart) // of apart parts
+	for r := range l.pools {
+		if p := &l.pools[r]; p.resource.apart() {
+			common--
+		} else {
+			used += p.used * rows[r].Bytes
+		}
+	}
+	return used * apart / common
+}
+
 // Heaviest returns the group of accounts that holds most of a resource, such as user:NAME, namespace:NAME of service
 // accounts or address:ADDRESS; empty if nobody holds any.
 func (l *Ledger) Heaviest(r Resource) (name string) { return l.Usage(r).Heaviest }

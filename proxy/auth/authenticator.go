@@ -114,8 +114,8 @@ func (a *Authenticator) SetTokenTTL(ttl time.Duration) {
 var errCertificate = errors.New("the client certificate is not valid")
 
 // WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, if it knows the
-// user, Info.User and the user in the context, or Info.ReviewAgain. It does not change the request's headers, which a forwarded
-// request needs, but for those of withPlainToken. It answers a request with errCertificate with 401, as the apiserver does, which
+// user, Info.User and the user in the context, or Info.ReviewAgain. The headers with credentials are kept, because they are
+// forwarded; withPlainToken says which change. A request with errCertificate is answered with 401, as by the apiserver, which
 // would not see the certificate of a forwarded request and take the caller for anonymous.
 func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,9 +149,9 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	})
 }
 
-// withPlainToken returns a request that the apiserver authenticates as Sluice does. A token in a subprotocol counts only beside
-// the headers that ask for a WebSocket, which are not forwarded with a request that may not switch protocols: it becomes that of
-// Authorization, unless there is one.
+// withPlainToken moves a token from Sec-WebSocket-Protocol to Authorization, if the request may not switch protocols and has no
+// Authorization. The upgrade headers of such a request are not forwarded, and without them the apiserver ignores tokens in
+// subprotocols: it would take the caller for somebody else than Sluice does.
 func withPlainToken(r *http.Request, info *request.Info) *http.Request {
 	const subprotocol, bearer = "Sec-Websocket-Protocol", "base64url.bearer.authorization.k8s.io."
 	if info.Upgrade || !strings.Contains(strings.Join(r.Header[subprotocol], ","), bearer) {

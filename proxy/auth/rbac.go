@@ -31,7 +31,7 @@ const (
 	rbacRetryMax = 30 * time.Second
 
 	// rbacPage is how many objects are listed at a time.
-	rbacPage = "500"
+	rbacPage = "100"
 	asJSON   = "application/json"
 )
 
@@ -63,6 +63,7 @@ func (w *rbacWatch) run(ctx context.Context) {
 // watch lists if it must, and watches until the watch ends.
 func (w *rbacWatch) watch(ctx context.Context) error {
 	if w.version == "" {
+		w.rules.forget(w.resource)
 		if err := w.list(ctx); err != nil {
 			return err
 		}
@@ -96,15 +97,14 @@ func (w *rbacWatch) watch(ctx context.Context) error {
 	}
 }
 
-// lose forgets what was listed.
+// lose forgets what was listed, because changes are missed.
 func (w *rbacWatch) lose() {
 	w.version = ""
-	w.rules.lose(w.resource)
+	w.rules.forget(w.resource)
 }
 
 // list reads all objects, in pages, and the resource version that they show.
 func (w *rbacWatch) list(ctx context.Context) error {
-	var all []rbacObject
 	query := url.Values{"limit": {rbacPage}}
 	for {
 		resp, err := w.from.Open(ctx, rbacPath+w.resource, query, asJSON)
@@ -120,9 +120,8 @@ func (w *rbacWatch) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, page.Items...)
-		if page.Metadata.Continue == "" {
-			w.rules.replace(w.resource, all)
+		last := page.Metadata.Continue == ""
+		if w.rules.list(w.resource, page.Items, last); last {
 			w.version = page.Metadata.ResourceVersion
 			return nil
 		}

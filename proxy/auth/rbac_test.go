@@ -171,6 +171,12 @@ func TestChangesThatConcernOthersInvalidateNothing(t *testing.T) {
 		{"the end of her role", roles, "DELETED", object("x", "x", ""), true},
 		{"a role of another namespace", roles, "ADDED", object("x", "y", `,"rules":[]`), false},
 		{"a ClusterRole of the name of her Role", clusterRoles, "ADDED", object("x", "", `,"rules":[]`), true}, // jane is bound to both
+		{"so many others that they are not kept", roleBindings, "ADDED",
+			object("crowd", "x", `,"roleRef":{"kind":"Role","name":"z"},"subjects":[`+
+				strings.Repeat(`{"kind":"User","name":"joe"},`, maxBindingBytes/subjectBytes)+`{"kind":"User","name":"joe"}]`), true},
+		{"a name too long to be kept", roleBindings, "ADDED",
+			object("long", "x", `,"roleRef":{"kind":"Role","name":"z"},"subjects":[{"kind":"User","name":"`+
+				strings.Repeat("j", maxBindingBytes)+`"}]`), true},
 		{"a subject of another kind", roleBindings, "ADDED",
 			object("odd", "x", `,"roleRef":{"kind":"Role","name":"z"},"subjects":[{"kind":"Odd","name":"joe"}]`), true},
 	} {
@@ -295,6 +301,24 @@ func TestListenerIsCalledForARecentChange(t *testing.T) {
 		access.Notify(r, read, func() { notified++ })()
 		if notified != 1 {
 			t.Errorf("called %d times", notified)
+		}
+	})
+}
+
+// A binding may have been made while the bindings could not be watched.
+func TestRoleConcernsEverybodyWhileBindingsAreNotWatched(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		rbac.mu.Lock()
+		rbac.fails = true
+		rbac.mu.Unlock()
+		rbac.send(t, roleBindings, "ERROR", "")
+		time.Sleep(2 * rbacRetry)
+		allowed(t, access, "/api/v1/pods")
+		_, before := reviews.counts()
+		rbac.event(t, clusterRoles, "ADDED", `{"metadata":{"name":"z","resourceVersion":"9"},"rules":[]}`)
+		allowed(t, access, "/api/v1/pods")
+		if _, after := reviews.counts(); after == before {
+			t.Error("a review that it may affect is not repeated")
 		}
 	})
 }

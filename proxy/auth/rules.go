@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"maps"
@@ -54,20 +55,13 @@ func newRules() *rules {
 	return &rules{listed: map[string]bool{}, roles: map[rbacKey][sha256.Size]byte{}, bindings: map[rbacKey]binding{}}
 }
 
-// replace makes the listed objects of a resource the only ones.
-func (r *rules) replace(resource string, all []rbacObject) {
-	ofCluster := resource == clusterRoles || resource == clusterRoleBindings
+// list takes note of a page of the listed objects of a resource. After the last one, changes of roles concern only who is bound.
+func (r *rules) list(resource string, page []rbacObject, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.listed[resource] = true
-	switch resource {
-	case clusterRoles, roles:
-		maps.DeleteFunc(r.roles, func(k rbacKey, _ [sha256.Size]byte) bool { return (k.namespace == "") == ofCluster })
-	default:
-		maps.DeleteFunc(r.bindings, func(k rbacKey, _ binding) bool { return (k.namespace == "") == ofCluster })
-	}
-	for i := range all {
-		o := &all[i]
+	r.listed[resource] = last
+	for i := range page {
+		o := &page[i]
 		if resource == clusterRoles || resource == roles {
 			r.roles[o.key()] = sha256.Sum256(o.Rules)
 		} else {
@@ -76,11 +70,18 @@ func (r *rules) replace(resource string, all []rbacObject) {
 	}
 }
 
-// lose tells that changes of a resource are missed until it is listed again.
-func (r *rules) lose(resource string) {
+// forget forgets the objects of a resource, of which changes are missed until it is listed again.
+func (r *rules) forget(resource string) {
+	ofCluster := resource == clusterRoles || resource == clusterRoleBindings
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.listed, resource)
+	r.listed[resource] = false
+	switch resource {
+	case clusterRoles, roles:
+		maps.DeleteFunc(r.roles, func(k rbacKey, _ [sha256.Size]byte) bool { return (k.namespace == "") == ofCluster })
+	default:
+		maps.DeleteFunc(r.bindings, func(k rbacKey, _ binding) bool { return (k.namespace == "") == ofCluster })
+	}
 }
 
 // change takes note of an object that was added, modified or deleted, and returns what that can affect.
@@ -117,22 +118,26 @@ func (r *rules) setBinding(k rbacKey, b binding, deleted bool) []scope {
 	before, existed := r.bindings[k]
 	if deleted {
 		delete(r.bindings, k)
-	} else if r.bindings[k] = b; existed && before.role == b.role && slices.Equal(before.subjects, b.subjects) {
+	} else if r.bindings[k] = b; existed && before.role == b.role && slices.Equal(before.subjects, b.subjects) &&
+		!slices.Contains(b.subjects, everybody) { // who that is may have changed
 		return nil
 	}
 	return scopes(k.namespace, slices.Concat(before.subjects, b.subjects))
 }
 
-// scopes returns the scopes of some subjects in a namespace: too many are everybody.
+// scopes returns the scopes of some subjects in a namespace.
 func scopes(namespace string, of []subject) (all []scope) {
-	if len(of) > maxSubjects {
-		return []scope{{namespace, everybody}}
-	}
 	for _, s := range of {
 		all = append(all, scope{namespace, s})
 	}
 	return all
 }
+
+// maxBindingBytes is the memory that the subjects of one binding may take; more are kept as everybody.
+const maxBindingBytes = 64 << 10
+
+// subjectBytes is about what a subject takes besides its name.
+const subjectBytes = 40
 
 // bindingOf returns who is bound to which role, by the rules of the RBAC authorizer.
 func bindingOf(o *rbacObject) (b binding) {
@@ -140,21 +145,22 @@ func bindingOf(o *rbacObject) (b binding) {
 	if o.RoleRef.Kind == "Role" {
 		b.role.namespace = o.Metadata.Namespace
 	}
+	bytes := 0
 	for _, s := range o.Subjects {
+		by := everybody // of a kind that Sluice does not know
 		switch s.Kind {
 		case rbacv1.UserKind:
-			b.subjects = append(b.subjects, subject{name: s.Name})
+			by = subject{name: s.Name}
 		case rbacv1.GroupKind:
-			b.subjects = append(b.subjects, subject{group: true, name: s.Name})
+			by = subject{group: true, name: s.Name}
 		case rbacv1.ServiceAccountKind:
-			namespace := s.Namespace
-			if namespace == "" {
-				namespace = o.Metadata.Namespace
-			}
-			b.subjects = append(b.subjects, subject{name: serviceaccount.MakeUsername(namespace, s.Name)})
-		default:
-			b.subjects = append(b.subjects, everybody)
+			by = subject{name: serviceaccount.MakeUsername(cmp.Or(s.Namespace, o.Metadata.Namespace), s.Name)}
 		}
+		if bytes += subjectBytes + len(by.name); bytes > maxBindingBytes {
+			b.subjects = []subject{everybody}
+			return b
+		}
+		b.subjects = append(b.subjects, by)
 	}
 	return b
 }

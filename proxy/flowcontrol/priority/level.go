@@ -58,10 +58,11 @@ const slowShare = 3
 func (l *level) boundSlow(wanted int) {
 	most := l.line.Places()
 	_, waiting := l.line.Numbers()
-	switch now := l.slow.Usage(accounts.SlowResponses); {
+	switch {
 	case l.queuing.DesiredNumQueues < 1:
 		most = slowOf(most)
 	case waiting > 0:
+		now := l.slow.Usage(accounts.SlowResponses)
 		most = max(slowOf(most), min(most, now.Used, now.Total)-int64(wanted))
 	}
 	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: most})

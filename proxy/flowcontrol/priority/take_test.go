@@ -235,3 +235,24 @@ func TestSlowResponsesEndWhenTheirLevelShrinks(t *testing.T) {
 		}
 	})
 }
+
+// In a level without queues nobody waits, so that nobody could ask slow responses for their seats.
+func TestSlowResponsesLeaveTwoThirdsOfALevelWithoutQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLevelOf(t, 30)
+		without := l.queuing
+		without.DesiredNumQueues = 0
+		l.configure(l.QueueSet, without, 30)
+		kept := 0
+		for range 30 {
+			s := newSeat(accounts.ByUser("user"))
+			s.bounded, s.seats = l, 1
+			if s.Slow(func() { kept-- }) == nil {
+				kept++
+			}
+		}
+		if kept != 30/slowShare {
+			t.Errorf("%d slow responses are left", kept)
+		}
+	})
+}

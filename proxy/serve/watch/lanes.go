@@ -16,7 +16,7 @@ const (
 	// has reviews of its own.
 	restFactor = 9
 	maxRest    = time.Second
-	// longest is how long a recheck keeps its place: one that hangs does not keep others waiting.
+	// longest is how long such a recheck keeps the others waiting.
 	longest = time.Second
 )
 
@@ -33,7 +33,7 @@ type lanes struct {
 type lane struct {
 	all     *lanes
 	atOnce  int
-	rest    time.Duration // for each unit of time that a recheck took
+	rest    time.Duration // for each unit of time that a recheck took; 0 for none
 	waiting heap.Heap[*accessRecheck]
 	running int
 	timer   *time.Timer // fires when the next is due; nil before the first
@@ -108,16 +108,16 @@ func (l *lane) wake(after time.Duration) {
 
 // run makes a recheck.
 func (l *lane) run(a *accessRecheck) {
-	begin := time.Now()
-	done := sync.OnceFunc(l.done)
+	if l.rest == 0 {
+		a.check()
+		l.done()
+		return
+	}
+	begin, done := time.Now(), sync.OnceFunc(l.done)
 	late := time.AfterFunc(longest, done)
 	a.check()
 	late.Stop()
-	if rest := min(l.rest*time.Since(begin), maxRest); rest > 0 {
-		time.AfterFunc(rest, done)
-		return
-	}
-	done()
+	time.AfterFunc(min(l.rest*time.Since(begin), maxRest), done)
 }
 
 // done gives the place of a recheck to the next one.

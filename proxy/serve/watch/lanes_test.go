@@ -14,7 +14,7 @@ import (
 	"sluice/proxy/response"
 )
 
-// slowAccess takes a while for each review, and tells of changes.
+// slowAccess is an Access whose reviews take some time, and counts them.
 type slowAccess struct {
 	mu                  sync.Mutex
 	takes               time.Duration
@@ -106,6 +106,21 @@ func TestAChangeOfAccessRulesRechecksManyAtATimeAndOthersGoOn(t *testing.T) {
 		time.Sleep(2 * recheckSpread)
 		if most, made := a.counts(); most != soonAtOnce+1 || made < 1600 || made > 1600+25 {
 			t.Errorf("%d at a time, %d reviews in two seconds", most, made)
+		}
+	})
+}
+
+// A webhook that hangs for some callers must not keep the watches of all others from being checked.
+func TestRecheckThatHangsKeepsNoOthersWaiting(t *testing.T) {
+	withRechecks(t, 1000, func(t *testing.T, a *slowAccess, _ *int) {
+		a.mu.Lock()
+		a.takes = recheckLimit
+		a.mu.Unlock()
+		time.Sleep(rechecksEvery)
+		a.counts()
+		time.Sleep(time.Minute)
+		if most, made := a.counts(); most > 12 || made < 50 {
+			t.Errorf("%d at a time, %d in a minute", most, made)
 		}
 	})
 }
