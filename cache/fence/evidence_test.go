@@ -55,7 +55,7 @@ type slowly struct {
 func (a slowly) Inventory(ctx context.Context, _ cache.Scope, version uint64) (*cache.Inventory, error) {
 	r := &cache.Inventory{Version: 11}
 	err := r.Add("a/y", 10)
-	sleep(ctx, a.takes)
+	pause(ctx, a.takes)
 	return r, errors.Join(err, ctx.Err())
 }
 

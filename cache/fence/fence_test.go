@@ -75,13 +75,13 @@ func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, error) {
 	a.mu.Lock()
 	version, took, err := a.version, a.probeTime, a.refuses
 	a.mu.Unlock()
-	sleep(ctx, took)
+	pause(ctx, took)
 	return version, cmp.Or(err, ctx.Err())
 }
 
 func (a *fakeAPIServer) SecondWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
 	a.secondWatches.Add(1)
-	sleep(ctx, time.Second)
+	pause(ctx, time.Second)
 	current, events := a.current()
 	for _, e := range events {
 		if e > version {
@@ -92,7 +92,7 @@ func (a *fakeAPIServer) SecondWatch(ctx context.Context, version uint64, event, 
 	silent := a.noBookmarks
 	a.mu.Unlock()
 	if silent {
-		sleep(ctx, 2*time.Second)
+		pause(ctx, 2*time.Second)
 		return ctx.Err()
 	}
 	if ctx.Err() == nil {
@@ -116,7 +116,7 @@ func (a *fakeAPIServer) Inventory(ctx context.Context, _ cache.Scope, at uint64)
 	}
 	a.mu.Unlock()
 	if future {
-		sleep(ctx, 3*time.Second)
+		pause(ctx, 3*time.Second)
 		return nil, errNoList
 	}
 	if took == 0 {
@@ -130,15 +130,8 @@ func (a *fakeAPIServer) Inventory(ctx context.Context, _ cache.Scope, at uint64)
 			return nil, err
 		}
 	}
-	sleep(ctx, took)
+	pause(ctx, took)
 	return r, ctx.Err()
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // object returns an object whose only content is its key and version.

@@ -108,7 +108,7 @@ func (s *simulation) spend(ctx context.Context, work time.Duration, count *int) 
 	select {
 	case s.cores <- struct{}{}:
 		defer func() { <-s.cores }()
-		sleep(ctx, work)
+		pause(ctx, work)
 	case <-ctx.Done():
 	}
 	return ctx.Err()
@@ -142,7 +142,7 @@ func (s *simulation) SecondWatch(ctx context.Context, from uint64, event, bookma
 	if err := s.spend(ctx, requestWork, &s.secondWatches); err != nil || s.stalled {
 		return cmp.Or(err, errNoList)
 	}
-	sleep(ctx, bookmarkWait)
+	pause(ctx, bookmarkWait)
 	s.mu.Lock()
 	version, events := s.version, slices.Sorted(slices.Values(s.versions))
 	s.mu.Unlock()
@@ -166,7 +166,7 @@ var simulatedKeys = func() (keys []tree.Key) {
 func (s *simulation) write(ctx context.Context, every time.Duration, here bool) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for ctx.Err() == nil {
-		sleep(ctx, every)
+		pause(ctx, every)
 		s.mu.Lock()
 		s.version++
 		version, k := s.version, r.IntN(s.objects)
@@ -188,7 +188,7 @@ func (s *simulation) write(ctx context.Context, every time.Duration, here bool) 
 func (s *simulation) reader(ctx context.Context, f *Fence, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for ctx.Err() == nil {
-		sleep(ctx, time.Duration(r.Int64N(int64(2*s.pause))))
+		pause(ctx, time.Duration(r.Int64N(int64(2*s.pause))))
 		start := time.Now()
 		brief, cancel := context.WithTimeout(ctx, 3*time.Second)
 		_, err := s.policy(brief, f, Need{Bytes: s.bytes(), Small: s.bytes() <= 1<<20, Patient: s.read == stream})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/proxy/request"
+	"sluice/proxy/wait"
 )
 
 // asked counts questions about origins. Those that begin with "ok" are allowed.
@@ -33,9 +34,7 @@ func newAsked(access *Access, takes time.Duration) *asked {
 func (a *asked) cors(ctx context.Context, origin string) (http.Header, error) {
 	a.count(1)
 	defer a.count(-1)
-	select {
-	case <-time.After(a.takes):
-	case <-ctx.Done():
+	if wait.Pause(ctx, a.takes); ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	a.mu.Lock()
