@@ -20,7 +20,7 @@ type Grant struct {
 	holder *holder       // nil while amount is 0
 	place  *list.Element // in holder.revocable, if revocation is set
 	ended  bool
-	taken  int64 // the amount before it was taken back
+	owed   int64 // what is leaving of it
 }
 
 // revocation is how a grant is taken back.
@@ -55,7 +55,7 @@ func (r *Refused) Status() metav1.Status {
 }
 
 // Resize makes the grant one of n. If it grows, the error is a *Refused or nil; of a refused grant the old
-// amount remains. A grant that was taken back stays empty.
+// amount remains. A grant that was taken back stays empty: what it is made is leaving.
 func (g *Grant) Resize(n int64) error {
 	if g == nil {
 		return nil
@@ -73,7 +73,12 @@ func (g *Grant) Resize(n int64) error {
 // resize is Resize under Ledger.mu. The caller must call end of the revoked grants without it.
 func (g *Grant) resize(n int64) (revoked []*Grant, err error) {
 	p, more := g.pool, n-g.amount
-	if g.ended || more == 0 {
+	if g.ended {
+		g.owe(n)
+		return nil, nil
+	}
+	g.owe(0)
+	if more == 0 {
 		return nil, nil
 	}
 	if more > 0 && !p.fits(g, more) {
@@ -83,10 +88,58 @@ func (g *Grant) resize(n int64) (revoked []*Grant, err error) {
 			return nil, &Refused{p.resource}
 		}
 	}
+	if more > 0 && !p.fitsNow(g, more) {
+		p.refused++
+		return revoked, &Refused{p.resource}
+	}
 	if g.set(n); p.resource == Connections {
 		revoked = append(revoked, p.ledger.pools[Silent].shrink()...)
 	}
 	return revoked, nil
+}
+
+// Owe makes the grant one of 0 of which n are leaving: they are taken although they were refused. It returns false, and
+// changes nothing, if too much is leaving for that.
+func (g *Grant) Owe(n int64) bool {
+	if g == nil {
+		return true
+	}
+	l := g.pool.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.memory.leaving+(n-g.owed)*rows[g.pool.resource].Bytes > l.memory.total/little {
+		return false
+	}
+	g.set(0)
+	g.owe(n)
+	return true
+}
+
+// End makes the grant one that was taken back, though it was not for others.
+func (g *Grant) End() {
+	if g == nil {
+		return
+	}
+	g.pool.ledger.mu.Lock()
+	defer g.pool.ledger.mu.Unlock()
+	g.end()
+}
+
+// end is End. The caller must hold Ledger.mu.
+func (g *Grant) end() {
+	if !g.ended {
+		g.owe(g.amount)
+		g.set(0)
+		g.ended = true
+	}
+}
+
+// owe makes n be leaving. The caller must hold Ledger.mu.
+func (g *Grant) owe(n int64) {
+	if !g.pool.resource.apart() {
+		g.pool.ledger.memory.leaving += (n - g.owed) * rows[g.pool.resource].Bytes
+	}
+	g.owed = n
 }
 
 // Keep makes the grant of Ledger.TakeRevocable one that cannot be taken back, as if it were given back and then taken by Take.

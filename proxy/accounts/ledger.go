@@ -6,11 +6,14 @@ import (
 )
 
 // Ledger holds the accounts of all callers. It is safe for concurrent use.
+//
+// What is taken back goes on taking memory until its holder has ended and gives it back: it is leaving. It is free for whoever
+// takes little, and not yet for others: else those who come again at once would take it twice.
 type Ledger struct {
 	mu     sync.Mutex // guards all below, and the grants
 	pools  [numResources]pool
-	memory struct{ total, used int64 } // bytes, of all resources together
-	shares map[string]*share           // of the memory that resources have in common, by group
+	memory struct{ total, used, leaving int64 } // bytes, of all resources together
+	shares map[string]*share                    // of the memory that resources have in common, by group
 	ranked ranking[*share]
 }
 
@@ -123,7 +126,7 @@ func (a Account) Foresee(r Resource, n int64, revocable bool) error {
 	if revocable {
 		g.revocation = &revocation{}
 	}
-	if !a.ledger.pools[r].fits(g, n) {
+	if !a.ledger.pools[r].fitsNow(g, n) {
 		return &Refused{r}
 	}
 	return nil
@@ -229,9 +232,31 @@ func (p *pool) limit() int64 {
 	return p.total + max(0, c.total-c.used)
 }
 
-// fits reports whether the account of a grant may take n more for it.
-func (p *pool) fits(g *Grant, n int64) bool {
-	free := min(p.limit()-p.used, p.room()) - n
+// fits reports whether the account of a grant may take n more for it, once what is leaving has left.
+func (p *pool) fits(g *Grant, n int64) bool { return p.fitsInto(g, n, p.room()) }
+
+// fitsNow is fits while there is what is leaving.
+func (p *pool) fitsNow(g *Grant, n int64) bool {
+	l, bytes := p.ledger, rows[p.resource].Bytes
+	if p.resource.apart() || l.memory.leaving == 0 {
+		return p.fits(g, n)
+	}
+	taken := n * bytes
+	if own := l.shares[g.key.Group]; own != nil {
+		taken += own.used
+	}
+	if taken <= l.memory.total/little {
+		return p.fits(g, n)
+	}
+	return p.fitsInto(g, n, p.room()-(l.memory.leaving+bytes-1)/bytes)
+}
+
+// little is the part of the memory, as a divisor, that counts as little.
+const little = 16
+
+// fitsInto is fits where there is memory for so much more.
+func (p *pool) fitsInto(g *Grant, n, room int64) bool {
+	free := min(p.limit()-p.used, room) - n
 	var own amount
 	if group := p.groups[g.key.Group]; group != nil {
 		own = group.amount

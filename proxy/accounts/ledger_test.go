@@ -36,7 +36,7 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 				}
 				callers = append(callers, l.Account(key))
 			}
-			grants := map[*held]bool{}
+			grants, leaving := map[*held]bool{}, map[*held]bool{}
 			for step := range 5000 {
 				r := Resource(random.IntN(int(numResources)))
 				h := &held{account: callers[min(random.IntN(12), random.IntN(12))], resource: r, amount: 1, revocable: r == Silent || random.IntN(2) == 0}
@@ -44,7 +44,10 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 					h.amount = 1 + random.Int64N(100<<10)
 				}
 				var err error
-				end := func() { delete(grants, h) }
+				end := func() {
+					delete(grants, h)
+					leaving[h] = !r.apart()
+				}
 				switch {
 				case h.revocable && random.IntN(2) == 0:
 					h.grant, err = h.account.TakeShared(r, h.amount, nil, end)
@@ -67,11 +70,18 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 						g.amount = g.amount/2 + 1
 					}
 				}
-				check(t, l, totals, grants)
+				for g := range leaving {
+					if random.IntN(10) == 0 {
+						g.grant.Release()
+						delete(leaving, g)
+					}
+				}
+				check(t, l, totals, grants, leaving)
 				if step%25 == 0 {
 					checkRankings(t, l)
 				}
 			}
+			maps.Copy(grants, leaving)
 			for g := range grants {
 				g.grant.Release()
 				g.grant.Release()
@@ -88,8 +98,8 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 	}
 }
 
-// check compares what a Ledger says with what is held, and with the totals.
-func check(t *testing.T, l *Ledger, totals Totals, grants map[*held]bool) {
+// check compares what a Ledger says with what is held and what is leaving, and with the totals.
+func check(t *testing.T, l *Ledger, totals Totals, grants, leaving map[*held]bool) {
 	t.Helper()
 	var used Totals
 	for g := range grants {
@@ -107,8 +117,14 @@ func check(t *testing.T, l *Ledger, totals Totals, grants map[*held]bool) {
 		}
 		memory += used[r] * rows[r].Bytes
 	}
-	if got, total := l.Memory(); got != memory || got > total {
-		t.Fatalf("%d bytes are used of %d, %d are held", got, total, memory)
+	var left int64
+	for g, common := range leaving {
+		if common {
+			left += g.amount * rows[g.resource].Bytes
+		}
+	}
+	if got, total := l.Memory(); got != memory+left || memory > total {
+		t.Fatalf("%d bytes are used of %d, %d are held and %d leaving", got, total, memory, left)
 	}
 }
 

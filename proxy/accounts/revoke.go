@@ -27,11 +27,9 @@ func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 	return revoked
 }
 
-// takeBack takes a grant back. The caller must hold mu, and call its end without it.
+// takeBack takes a grant back, which is leaving from then on. The caller must hold mu, and call its end without it.
 func (g *Grant) takeBack() {
-	g.taken = g.amount
-	g.set(0)
-	g.ended = true
+	g.end()
 	g.pool.ended++
 }
 
@@ -80,7 +78,9 @@ func giveBack(revoked []*Grant) {
 	for _, g := range slices.Backward(revoked) {
 		g.ended = false
 		g.pool.ended--
-		g.set(g.taken)
+		n := g.owed
+		g.owe(0)
+		g.set(n)
 		if rows[g.pool.resource].OldestFirst {
 			g.holder.revocable.MoveToFront(g.place)
 		}

@@ -100,13 +100,13 @@ func TestNewConnectionOfAStrangerReplacesOneWhereEachAddressHasOne(t *testing.T)
 
 // The last bytes of a resource may be bytes of memory that another resource takes.
 func TestMemoryThatAnotherResourceTakesIsTakenBackForTheLastOfAResource(t *testing.T) {
-	l := New(Totals{Requests: 100, Bodies: 100}, 160) // an eighth of it is apart
+	l := New(Totals{Requests: 100 << 4, Bodies: 100 << 4}, 160<<4) // three sixteenths of it are apart
 	ended := false
 	for _, of := range []struct {
 		user     string
 		resource Resource
 		bytes    int64
-	}{{"heavy", Bodies, 80}, {"light", Requests, 40}, {"last", Requests, 60}} {
+	}{{"heavy", Bodies, 80 << 4}, {"other", Requests, 49 << 4}, {"last", Requests, 10 << 4}} {
 		if _, err := l.Account(ByUser(of.user)).TakeRevocable(of.resource, of.bytes, func() { ended = of.user == "heavy" }); err != nil {
 			t.Errorf("%s: %v", of.user, err)
 		}
@@ -122,8 +122,8 @@ func TestScarceMemoryEndsNothingThatHasMemoryApart(t *testing.T) {
 	heavy, ended := l.Account(ByUser("heavy")), 0
 	take(heavy, Unverified, 1, func() { t.Error("what is apart ends") })
 	take(heavy, Connections, 100, func() { ended++ })
-	if _, err := l.Account(ByUser("light")).TakeRevocable(Requests, 50*rows[Connections].Bytes, func() {}); err != nil || ended != 20 {
-		t.Errorf("%v, and %d connections ended, want 20", err, ended)
+	if _, err := l.Account(ByUser("light")).TakeRevocable(Requests, 35*rows[Connections].Bytes, func() {}); err == nil || ended != 5 {
+		t.Errorf("%v, and %d connections ended, want 5", err, ended)
 	}
 }
 
@@ -163,4 +163,79 @@ func BenchmarkTakeWhileScarce(b *testing.B) {
 func of(r Resource, n int64) (t Totals) {
 	t[r] = n
 	return t
+}
+
+// A client whose connections end for want of memory comes again at once, while the old ones still take it.
+func TestWhatIsTakenBackIsFreeForOthersWhenItHasLeft(t *testing.T) {
+	const memory, each = 160 << 20, 1 << 20
+	l := New(Totals{Requests: memory, Held: memory}, memory)
+	heavy, other, light := l.Account(ByUser("heavy")), l.Account(ByUser("other")), l.Account(ByUser("light"))
+	var grants, leaving []*Grant
+	for {
+		i := len(grants)
+		g, err := heavy.TakeRevocable(Requests, each, func() { leaving = append(leaving, grants[i]) })
+		if err != nil {
+			break
+		}
+		grants = append(grants, g)
+	}
+	if _, err := light.Take(Held, each); err != nil || len(leaving) < 1 {
+		t.Fatalf("who takes little gets %v, and %d grants end", err, len(leaving))
+	}
+	ended := len(leaving)
+	for range 3 {
+		if err := heavy.Foresee(Requests, each, true); err == nil {
+			t.Error("the heaviest gets what it still takes")
+		}
+		if _, err := heavy.TakeRevocable(Requests, each, func() {}); err == nil || len(leaving) != ended {
+			t.Errorf("the heaviest gets %v, and %d grants more end", err, len(leaving)-ended)
+		}
+	}
+	if _, err := other.TakeRevocable(Held, 11*each, func() {}); err == nil || len(leaving) == ended {
+		t.Errorf("who wants much gets %v, and %d grants more end", err, len(leaving)-ended)
+	}
+	for _, g := range leaving {
+		g.Release()
+		g.Release()
+	}
+	if _, err := other.TakeRevocable(Held, 11*each, func() {}); err != nil {
+		t.Error("who wants much does not get what has left:", err)
+	}
+}
+
+// A connection holds the answers that refuse its requests, however little memory there is; but all of them together not too many.
+func TestWhatIsTakenAlthoughItIsRefusedIsLittle(t *testing.T) {
+	const memory, each = 160 << 20, 128 << 10
+	l := New(Totals{Requests: 1, Held: memory}, memory)
+	var grants []*Grant
+	for {
+		g, err := l.Account(ByUser("a")).TakeRevocable(Requests, 0, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Resize(each); err == nil {
+			t.Fatal("granted")
+		}
+		if !g.Owe(each) {
+			break
+		}
+		grants = append(grants, g)
+	}
+	if used, _ := l.Memory(); used != memory/little || int64(len(grants)) != memory/little/each {
+		t.Errorf("%d grants take %d bytes", len(grants), used)
+	}
+	l.SetTotals(Totals{Requests: memory})
+	grants[0].End()
+	if used, err := l.Usage(Requests).Used, grants[0].Resize(each); err != nil || used != 0 || l.Usage(Requests).Used != 0 {
+		t.Errorf("%v; of what has ended %d bytes are used", err, l.Usage(Requests).Used)
+	}
+	if err := grants[1].Resize(each); err != nil || l.Usage(Requests).Used != each {
+		t.Errorf("%v; %d bytes are used", err, l.Usage(Requests).Used)
+	}
+	for _, g := range grants {
+		g.Release()
+	}
+	if used, _ := l.Memory(); used != 0 {
+		t.Errorf("%d bytes are left", used)
+	}
 }

@@ -31,11 +31,11 @@ func (l *Ledger) Limit(r Resource) int64 {
 	return min(p.limit(), p.used+p.room())
 }
 
-// Memory returns how many bytes all resources take together, and how many there are.
+// Memory returns how many bytes all resources take together, with what is leaving, and how many there are.
 func (l *Ledger) Memory() (used, total int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.memory.used, l.memory.total
+	return l.memory.used + l.memory.leaving, l.memory.total
 }
 
 // LeastMemory returns with how many bytes of memory all that is held would just fit, beside what is kept for callers who are not
@@ -43,7 +43,7 @@ func (l *Ledger) Memory() (used, total int64) {
 func (l *Ledger) LeastMemory() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	used, common := int64(0), int64(apart) // of apart parts
+	used, common := l.memory.leaving, int64(apart) // of apart parts
 	for r := range l.pools {
 		if p := &l.pools[r]; p.resource.apart() {
 			common--

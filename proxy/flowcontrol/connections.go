@@ -86,8 +86,9 @@ type conn struct {
 	grant  *accounts.Grant // of a silent client, then of the stranger, then of the user
 	known  bool            // it counts for user
 	user   accounts.Account
-	closed bool
-	closes func() // called when it closes, if not nil
+	closed bool   // it is cut
+	gone   bool   // its server has closed it
+	closes func() // called when it is cut, if not nil
 }
 
 func (c *Connections) conn(accepted net.Conn) *conn {
@@ -272,10 +273,10 @@ func (c *conn) endTurn() {
 	leave(&c.turn)
 }
 
-// evict closes the connection in favor of others.
+// evict cuts the connection in favor of others.
 func (c *conn) evict() {
 	c.leave()
-	go func() { _ = c.Close() }()
+	go func() { _ = c.cut() }()
 }
 
 // assign makes the connection count for a user, unless it already counts for one. The error is an
@@ -321,10 +322,24 @@ func UserOf(ctx context.Context) (k accounts.Key, known bool) {
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
+	err := c.cut()
 	c.mu.Lock()
-	c.closed = true
+	defer c.mu.Unlock()
+	c.gone = true
 	c.grant.Release()
 	c.received.release()
+	return err
+}
+
+// cut ends what the connection does. What it takes is leaving until its server, which may be busy, closes it.
+func (c *conn) cut() error {
+	c.mu.Lock()
+	c.closed = true
+	c.grant.End()
+	c.received.grant.End()
+	if s := c.received.streams; s != nil {
+		s.awaited.Broadcast()
+	}
 	c.leave()
 	closes := c.closes
 	c.mu.Unlock()
@@ -353,12 +368,17 @@ func (c *conn) onClose(f func()) bool {
 }
 
 // WithConnection is a filter before authentication: while it runs, the connection waits for Sluice, and
-// not for its client.
+// not for its client. It counts what the request takes until WithFlowControl does.
 func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
-			c.begin(r)
+			counts := c.begin(r)
 			defer c.end(r)
+			if info := request.Lookup(r.Context()); info != nil {
+				info.Counts = counts
+			} else {
+				counts()
+			}
 			if r.Body != nil && r.Body != http.NoBody {
 				r.Body = &awaitedBody{r.Body, c}
 			}

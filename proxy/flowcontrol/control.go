@@ -43,6 +43,9 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 			return
 		}
 		defer leave()
+		if info.Counts != nil {
+			info.Counts()
+		}
 		next.ServeHTTP(w, r)
 	})
 }

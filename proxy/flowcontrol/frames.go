@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"net"
 	"net/http"
-	"runtime"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -57,10 +56,11 @@ func observed(c *tls.Conn, s *http.Server) net.Conn {
 	counted.received.http2.Store(true)
 	counted.mu.Lock()
 	defer counted.mu.Unlock()
-	counted.received.streams = &streams{limit: defaultStreams, most: streamBytes + listExpansion*headers}
+	limit := defaultStreams
 	if s.HTTP2 != nil {
-		counted.received.streams.limit = cmp.Or(s.HTTP2.MaxConcurrentStreams, defaultStreams)
+		limit = cmp.Or(s.HTTP2.MaxConcurrentStreams, limit)
 	}
+	counted.received.streams = newStreams(&counted.mu, limit, streamBytes+listExpansion*headers)
 	_ = counted.count() // takes no more than before
 	f := &framed{Conn: c, counted: counted, idleTimeout: s.IdleTimeout, received: frame{payload: len(http2.ClientPreface)}}
 	if s.IdleTimeout > 0 {
@@ -99,16 +99,12 @@ func (f *framed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// await counts the streams that no request counts yet. An error means that there is no memory for them.
+// await counts the streams that no request counts yet, when complete requests have had time to begin. An error means that
+// there is no memory for the others.
 func (c *conn) await() error {
 	c.mu.Lock()
-	waits := c.received.streams.uncounted() > 0
-	c.mu.Unlock()
-	if waits {
-		runtime.Gosched() // complete requests begin before more is received, however few processors there are
-	}
-	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.received.streams.await(&c.closed)
 	return c.count()
 }
 

@@ -75,38 +75,42 @@ func (c *conn) count() (err error) {
 	}
 	bytes := max(0, held-receivedFree+receivedStep-1) / receivedStep * receivedStep
 	switch {
-	case c.closed || c.grant == nil || bytes == r.counted:
+	case c.gone || c.grant == nil || bytes == r.counted:
 		return nil
 	case bytes == 0:
 		r.release()
 		return nil
-	case r.grant != nil:
-		err = r.grant.Resize(bytes)
-	case c.known:
-		r.grant, err = c.user.TakeRevocable(accounts.Requests, bytes, c.evict)
-	default:
-		r.grant, err = c.connections.ledger.Account(c.address).TakeRevocable(accounts.Unverified, bytes, c.evict)
+	case r.grant == nil && c.known: // of nothing yet, which is not refused
+		r.grant, _ = c.user.TakeRevocable(accounts.Requests, 0, c.evict)
+	case r.grant == nil:
+		r.grant, _ = c.connections.ledger.Account(c.address).TakeRevocable(accounts.Unverified, 0, c.evict)
 	}
-	switch {
-	case err == nil:
+	if c.closed {
+		r.grant.End()
+	}
+	err = r.grant.Resize(bytes)
+	if err != nil && c.known && bytes <= spare && r.grant.Owe(bytes) {
+		err = nil
+	}
+	if err == nil {
 		r.counted = bytes
-	case c.known && bytes <= spare:
-		return nil
 	}
 	return err
 }
 
-// begin begins a request, which counts its header and its stream from now on. The caller must call end before the handler
-// returns.
-func (c *conn) begin(r *http.Request) {
+// begin begins a request. The caller must call counts when the request counts its header and its stream, if it ever does, and end
+// before the handler returns.
+func (c *conn) begin(r *http.Request) (counts func()) {
 	c.requests.Add(1)
 	leave(&c.entry)
 	leave(&c.turn)
 	if r.ProtoMajor != 2 {
 		c.settle()
-		return
+		return func() {}
 	}
-	c.change(func(s *streams) { s.begin(r.Context()) })
+	h := &handler{stream: r.Context()}
+	c.change(func(s *streams) { s.begin(h) })
+	return func() { c.change(func(*streams) { h.counts = true }) }
 }
 
 // end ends a request. The server keeps its stream, and what it has buffered, until the client accepts that.

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
 
 	"sluice/proxy/accounts"
 )
@@ -103,10 +106,78 @@ func TestIncompleteHeadersMakeRoomForLighterAddresses(t *testing.T) {
 		if err := again.receive(receivedFree + 64<<10); err == nil {
 			t.Error("there is memory for more than all")
 		}
-		for _, c := range []*conn{light, again} {
+		for _, c := range []*conn{heavy, light, again} {
 			c.Close()
 		}
 		l.checkEmpty()
+	})
+}
+
+// Its server may be busy when a connection is cut. Until then it keeps what its streams take.
+func TestCutConnectionCountsUntilItsServerClosesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		r, cancel := streamed()
+		defer cancel()
+		m.get(1, 40<<10)
+		counts := m.begin(r)
+		if err := l.assign(m.conn, "jane"); err != nil {
+			t.Fatal(err)
+		}
+		held, _ := l.ledger.Memory()
+		m.evict()
+		if n, _ := l.ledger.Memory(); !m.isClosed() || held < 80<<10 || n != held || l.used(accounts.Requests) != 0 {
+			t.Errorf("cut: %v; %d bytes of %d are leaving, %d are used", m.isClosed(), n, held, l.used(accounts.Requests))
+		}
+		counts()
+		if n, _ := l.ledger.Memory(); n > held-40<<10 {
+			t.Errorf("%d bytes of %d count beside the request", n, held)
+		}
+		for i := range uint32(testStreams - 1) {
+			m.observe(&m.received, encode(http2.FrameHeaders, 0, 2*i+3, 20), (*streams).receive)
+		}
+		m.end(r)
+		if n, _ := l.ledger.Memory(); n < testStreams*accounts.RequestBytes {
+			t.Errorf("%d bytes count of streams that came before the end", n)
+		}
+		m.Close()
+		l.checkEmpty()
+		if n, _ := l.ledger.Memory(); n != 0 {
+			t.Errorf("%d bytes of a closed connection count", n)
+		}
+	})
+}
+
+// So that a server with more requests than processors notices that it is closed.
+func TestConnectionThatIsCutAwaitsNoHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		begin := time.Now()
+		m.get(1, 20)
+		if waited := time.Since(begin); waited != 0 {
+			t.Errorf("it waits %v for a header that is not complete", waited)
+		}
+		m.receive(http2.FrameContinuation, http2.FlagHeadersEndHeaders, 1, 20) // which the server may answer itself
+		if waited := time.Since(begin); waited != beginning {
+			t.Errorf("it waits %v for a handler", waited)
+		}
+		begin = time.Now()
+		m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 3, 20), (*streams).receive)
+		r, cancel := streamed()
+		defer cancel()
+		time.AfterFunc(beginning/4, func() { m.begin(r) })
+		if err := m.await(); err != nil || time.Since(begin) != beginning/4 {
+			t.Errorf("%v after %v, and the handler has begun after %v", err, time.Since(begin), beginning/4)
+		}
+		begin = time.Now()
+		m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 5, 20), (*streams).receive)
+		time.AfterFunc(beginning/2, m.evict)
+		if _ = m.await(); time.Since(begin) != beginning/2 {
+			t.Errorf("it waits %v for a handler after it is cut", time.Since(begin)-beginning/2)
+		}
+		m.end(r)
 	})
 }
 

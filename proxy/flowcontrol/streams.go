@@ -3,6 +3,8 @@ package flowcontrol
 import (
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -24,15 +26,16 @@ const (
 )
 
 // streams knows from the frames of an HTTP/2 connection which streams no request counts: their header is not complete, their
-// handler has not begun or is the server's own (431, 400), or it has ended and the client does not accept the response.
+// request has not been admitted or is answered by the server itself (431, 400), or it has ended and the client does not accept
+// the response.
 type streams struct {
 	limit int   // of streams at a time
 	most  int64 // bytes that the server takes for one
 
 	open     []uint32
-	last     uint32            // the highest that was opened
-	closing  bool              // the server opens no more
-	requests []context.Context // those whose handlers run; it has ended if the stream has
+	last     uint32     // the highest that was opened
+	closing  bool       // the server opens no more
+	handlers []*handler // that run
 
 	// reset counts streams that were reset, whose requests may still wait for one of limit handlers.
 	reset int
@@ -41,24 +44,39 @@ type streams struct {
 	each    int64 // the most bytes of one stream, since none was uncounted
 	bodies  int64 // bytes of bodies that may have been received, since then
 	answers int64 // length of the answers that the client has caused, and not received
+
+	arrived int         // streams with a complete header whose handlers are awaited
+	awaited sync.Cond   // arrived has become less, or the connection is cut
+	late    *time.Timer // gives them up; nil until one was awaited
 }
 
-// begun returns how many open streams have a handler that runs.
-func (s *streams) begun() (n int) {
-	for _, r := range s.requests {
-		if r.Err() == nil {
-			n++
-		}
-	}
-	return n
+// newStreams returns the streams of a connection, which l guards: at most limit at a time, for which the server takes at most
+// so many bytes each.
+func newStreams(l sync.Locker, limit int, most int64) *streams {
+	return &streams{limit: limit, most: most, awaited: sync.Cond{L: l}}
 }
 
-// uncounted returns how many streams no request counts. Frames of streams whose handlers run look at no stream.
+// handler is one that runs.
+type handler struct {
+	stream context.Context // ends with its stream
+	counts bool            // the request counts its stream
+}
+
+// uncounted returns how many streams no request counts. Frames of streams that are counted look at no stream.
 func (s *streams) uncounted() int64 {
 	if s.each == 0 && s.reset == 0 { // none was opened, nor left by its handler, since there was none
 		return 0
 	}
-	return int64(max(0, len(s.open)-s.begun()+s.reset))
+	n := len(s.open) + s.reset
+	for _, h := range s.handlers {
+		switch open := h.stream.Err() == nil; {
+		case open && h.counts:
+			n--
+		case !open && !h.counts:
+			n++
+		}
+	}
+	return int64(max(0, n))
 }
 
 // bytes returns how many bytes no request counts.
@@ -85,9 +103,9 @@ func (s *streams) receive(f *frame) {
 		if !f.flags().Has(http2.FlagHeadersEndStream) {
 			s.bodies = ReceiveBuffer
 		}
-		s.extend(f.length())
+		s.extend(f)
 	case http2.FrameContinuation:
-		s.extend(f.length())
+		s.extend(f)
 	case http2.FrameRSTStream:
 		s.end(f.stream(), true)
 	case http2.FrameData:
@@ -117,8 +135,11 @@ func (s *streams) send(f *frame) {
 }
 
 // extend takes note of a piece of a header.
-func (s *streams) extend(n int64) {
-	s.block += n
+func (s *streams) extend(f *frame) {
+	if f.flags().Has(http2.FlagHeadersEndHeaders) {
+		s.arrived++
+	}
+	s.block += f.length()
 	s.each = max(s.each, accounts.RequestBytes, min(s.most, streamBytes+fieldExpansion*s.block))
 }
 
@@ -138,16 +159,55 @@ func (s *streams) end(id uint32, reset bool) {
 const waiting = 4
 
 // full reports whether there may be streams that wait for a handler.
-func (s *streams) full() bool { return len(s.open)+len(s.requests)-s.begun() >= s.limit }
+func (s *streams) full() bool {
+	n := len(s.open)
+	for _, h := range s.handlers {
+		if h.stream.Err() != nil {
+			n++
+		}
+	}
+	return n >= s.limit
+}
+
+// beginning is how long complete requests have to begin until more is received, however few processors there are.
+const beginning = 50 * time.Millisecond
+
+// await waits until the handlers of complete requests have begun, or the connection is cut: the server would read no more, so
+// that it would notice. It gives up handlers that are late, since the server answers some requests without one.
+func (s *streams) await(cut *bool) {
+	if s.arrived == 0 {
+		return
+	}
+	if s.late == nil {
+		s.late = time.AfterFunc(beginning, s.giveUp)
+	} else {
+		s.late.Reset(beginning)
+	}
+	for s.arrived > 0 && !*cut {
+		s.awaited.Wait()
+	}
+	s.late.Stop()
+}
+
+func (s *streams) giveUp() {
+	s.awaited.L.Lock()
+	defer s.awaited.L.Unlock()
+	s.arrived = 0
+	s.awaited.Broadcast()
+}
 
 // begin takes note that the handler of a stream begins.
-func (s *streams) begin(r context.Context) { s.requests = append(s.requests, r) }
+func (s *streams) begin(h *handler) {
+	s.handlers = append(s.handlers, h)
+	s.arrived = max(0, s.arrived-1)
+	s.awaited.Broadcast()
+}
 
 // finish takes note that the handler of a stream has ended, which leaves a header of so many bytes until the stream ends.
-func (s *streams) finish(r context.Context, header int64) {
-	i := slices.Index(s.requests, r)
-	s.requests = slices.Delete(s.requests, i, i+1)
-	if r.Err() == nil {
+func (s *streams) finish(stream context.Context, header int64) {
+	i := slices.IndexFunc(s.handlers, func(h *handler) bool { return h.stream == stream })
+	s.handlers = slices.Delete(s.handlers, i, i+1)
+	if stream.Err() == nil {
 		s.each = max(s.each, accounts.RequestBytes, streamBytes+header)
 	}
 }

@@ -25,7 +25,7 @@ const testStreams = 100
 
 func multiplex(t *testing.T, c *conn) *multiplexed {
 	c.received.http2.Store(true)
-	c.received.streams = &streams{limit: testStreams, most: streamBytes + 2*64<<10}
+	c.received.streams = newStreams(&c.mu, testStreams, streamBytes+2*64<<10)
 	t.Cleanup(func() { _ = c.Close() })
 	return &multiplexed{conn: c, t: t}
 }
@@ -95,7 +95,7 @@ func TestStreamCountsWhileNoRequestCountsIt(t *testing.T) {
 	for range streams {
 		r, cancel := streamed()
 		t.Cleanup(cancel)
-		m.begin(r)
+		m.begin(r)()
 		running = append(running, r)
 	}
 	want("while they run", 0, 0)
@@ -149,7 +149,7 @@ func TestHandlerWithoutAStreamStandsForNoOther(t *testing.T) {
 		for range testStreams {
 			open(100)
 			r, cancel := streamed()
-			m.begin(r)
+			m.begin(r)()
 			running = append(running, r)
 			m.receive(http2.FrameRSTStream, 0, stream-2, 4)
 			cancel()
@@ -180,7 +180,7 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 		m.get(1, 100)
 		watch, cancel := streamed()
 		defer cancel()
-		m.begin(watch)
+		m.begin(watch)()
 		defer m.end(watch)
 		for i := range uint32(5000) {
 			m.send(http2.FrameData, 0, 1, 100)
@@ -193,7 +193,7 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 			if i%2 == 0 {
 				cancel()
 			}
-			m.begin(r)
+			m.begin(r)()
 			m.end(r)
 			cancel()
 		}
@@ -225,7 +225,7 @@ func TestFrameOfARunningRequestLooksAtNoOther(t *testing.T) {
 		r, cancel := streamed()
 		t.Cleanup(cancel)
 		w := &asked{Context: r.Context()}
-		m.begin(r.WithContext(w))
+		m.begin(r.WithContext(w))()
 		watches = append(watches, w)
 	}
 	for _, w := range watches {
@@ -282,7 +282,7 @@ func TestAnswersOnTheirWayCloseNoConnectionOfAUser(t *testing.T) {
 				m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndStream, 2*i+1, 100), (*streams).receive)
 				r, cancel := streamed()
 				defer cancel()
-				m.begin(r)
+				m.begin(r)()
 				running = append(running, r)
 			}
 			for _, r := range running {
