@@ -298,6 +298,9 @@ func (c *conn) assign(a accounts.Account) error {
 	c.grant.Release()
 	c.received.release()
 	c.grant, c.known, c.user = g, true, a
+	if s := c.received.streams; s != nil {
+		s.pace, s.due = userPace, time.Time{}
+	}
 	c.leave()
 	return c.count()
 }

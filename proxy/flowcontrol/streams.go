@@ -47,13 +47,31 @@ type streams struct {
 
 	arrived int         // streams with a complete header whose handlers are awaited
 	awaited sync.Cond   // arrived has become less, or the connection is cut
-	late    *time.Timer // gives them up; nil until one was awaited
+	late    *time.Timer // gives them up, or ends a pause; nil before the first
+
+	pace   time.Duration // for each short frame that was not earned
+	earned int           // short frames
+	due    time.Time     // when those that were not earned will have had their time
 }
+
+const (
+	// shortFrame is the length below which a piece of a body or header is short. So is every frame that is neither, such as a
+	// ping: it costs the server far more than its client.
+	shortFrame = 256
+	// userPace and strangerPace are how often a client may send a short frame, with shortAtOnce of them at once.
+	userPace, strangerPace = 5 * time.Millisecond, 50 * time.Millisecond
+	shortAtOnce            = 200
+	// shortEarned is how many a client earns by a request, and by a frame of at least earningFrame that it has received: it
+	// opens windows. It keeps maxEarned.
+	shortEarned  = 4
+	earningFrame = 64
+	maxEarned    = 1 << 16
+)
 
 // newStreams returns the streams of a connection, which l guards: at most limit at a time, for which the server takes at most
 // so many bytes each.
 func newStreams(l sync.Locker, limit int, most int64) *streams {
-	return &streams{limit: limit, most: most, awaited: sync.Cond{L: l}}
+	return &streams{limit: limit, most: most, awaited: sync.Cond{L: l}, pace: strangerPace}
 }
 
 // handler is one that runs.
@@ -93,6 +111,7 @@ func (s *streams) bytes() int64 {
 
 // receive takes note of a frame from the client.
 func (s *streams) receive(f *frame) {
+	s.charge(f)
 	switch f.kind() {
 	case http2.FrameHeaders:
 		if f.stream() <= s.last || s.closing {
@@ -124,6 +143,9 @@ func (s *streams) send(f *frame) {
 	s.answers = max(0, s.answers-f.length()-frameHeader)
 	switch f.kind() {
 	case http2.FrameHeaders, http2.FrameData:
+		if f.length() >= earningFrame {
+			s.earn()
+		}
 		if f.flags().Has(http2.FlagDataEndStream) {
 			s.end(f.stream(), false)
 		}
@@ -172,20 +194,26 @@ func (s *streams) full() bool {
 // beginning is how long complete requests have to begin until more is received, however few processors there are.
 const beginning = 50 * time.Millisecond
 
-// await waits until the handlers of complete requests have begun, or the connection is cut: the server would read no more, so
-// that it would notice. It gives up handlers that are late, since the server answers some requests without one.
+// await waits until the handlers of complete requests have begun and short frames have had their time, or the connection is
+// cut: the server would read no more, so that it would notice. It gives up handlers that are late, since the server answers some
+// requests without one.
 func (s *streams) await(cut *bool) {
-	if s.arrived == 0 {
-		return
-	}
-	if s.late == nil {
-		s.late = time.AfterFunc(beginning, s.giveUp)
-	} else {
-		s.late.Reset(beginning)
-	}
 	for s.arrived > 0 && !*cut {
-		s.awaited.Wait()
+		s.wait(beginning)
 	}
+	for pause := s.pause(); pause > 0 && !*cut; pause = s.pause() {
+		s.wait(pause)
+	}
+}
+
+// wait waits for one of what await waits for, or for d.
+func (s *streams) wait(d time.Duration) {
+	if s.late == nil {
+		s.late = time.AfterFunc(d, s.giveUp)
+	} else {
+		s.late.Reset(d)
+	}
+	s.awaited.Wait()
 	s.late.Stop()
 }
 
@@ -194,6 +222,32 @@ func (s *streams) giveUp() {
 	defer s.awaited.L.Unlock()
 	s.arrived = 0
 	s.awaited.Broadcast()
+}
+
+// charge takes note of what a frame from the client costs or earns.
+func (s *streams) charge(f *frame) {
+	switch kind := f.kind(); {
+	case kind == http2.FrameHeaders:
+		s.earn()
+	case (kind == http2.FrameData || kind == http2.FrameContinuation) && f.length() >= shortFrame:
+	case s.earned > 0:
+		s.earned--
+	default:
+		if now := time.Now(); s.due.Before(now) {
+			s.due = now
+		}
+		s.due = s.due.Add(s.pace)
+	}
+}
+
+func (s *streams) earn() { s.earned = min(s.earned+shortEarned, maxEarned) }
+
+// pause returns for how long the client has to wait for its short frames.
+func (s *streams) pause() time.Duration {
+	if s.due.IsZero() {
+		return 0
+	}
+	return time.Until(s.due) - shortAtOnce*s.pace
 }
 
 // begin takes note that the handler of a stream begins.

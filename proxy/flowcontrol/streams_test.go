@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -115,24 +116,26 @@ func TestStreamCountsWhileNoRequestCountsIt(t *testing.T) {
 }
 
 func TestHeaderThatIsNotCompleteCounts(t *testing.T) {
-	l := receiving(t, math.MaxInt64)
-	m := multiplex(t, l.accept("192.0.2.1:1"))
-	m.receive(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, 1)
-	for range 2000 {
-		m.receive(http2.FrameContinuation, 0, 1, 1)
-	}
-	if n := l.used(accounts.Unverified); n < 2000*fieldExpansion-receivedFree {
-		t.Errorf("%d bytes count of 2000 fields", n)
-	}
-	m.receive(http2.FrameRSTStream, 0, 1, 4)
-	m.receive(http2.FrameHeaders, 0, 3, 1)
-	if n := l.used(accounts.Unverified); n < ReceiveBuffer {
-		t.Errorf("%d bytes count of a body", n)
-	}
-	m.receive(http2.FrameRSTStream, 0, 3, 4)
-	if n := l.used(accounts.Unverified); n != 0 {
-		t.Errorf("%d bytes count in the end", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		m.receive(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, 1)
+		for range 2000 {
+			m.receive(http2.FrameContinuation, 0, 1, 1)
+		}
+		if n := l.used(accounts.Unverified); n < 2000*fieldExpansion-receivedFree {
+			t.Errorf("%d bytes count of 2000 fields", n)
+		}
+		m.receive(http2.FrameRSTStream, 0, 1, 4)
+		m.receive(http2.FrameHeaders, 0, 3, 1)
+		if n := l.used(accounts.Unverified); n < ReceiveBuffer {
+			t.Errorf("%d bytes count of a body", n)
+		}
+		m.receive(http2.FrameRSTStream, 0, 3, 4)
+		if n := l.used(accounts.Unverified); n != 0 {
+			t.Errorf("%d bytes count in the end", n)
+		}
+	})
 }
 
 // A request whose stream was reset has no stream, so that it stands for none.
@@ -249,21 +252,23 @@ func TestAnswersThatAreNotReceivedCount(t *testing.T) {
 	for kind, stream := range map[http2.FrameType]uint32{
 		http2.FramePing: 0, http2.FrameWindowUpdate: 7, http2.FrameData: 7, http2.FrameHeaders: 1,
 	} {
-		l := receiving(t, math.MaxInt64)
-		m := multiplex(t, l.accept("192.0.2.1:1"))
-		m.receive(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, 1)
-		for range 1000 {
-			m.receive(kind, 0, stream, 8)
-		}
-		if n := l.used(accounts.Unverified); n < 100*1000 {
-			t.Errorf("%s: %d bytes count of 1000 answers", kind, n)
-		}
-		for range 1000 {
-			m.send(http2.FrameRSTStream, 0, 7, 4)
-		}
-		if n := l.used(accounts.Unverified); n != 0 {
-			t.Errorf("%s: %d bytes count in the end", kind, n)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			l := receiving(t, math.MaxInt64)
+			m := multiplex(t, l.accept("192.0.2.1:1"))
+			m.receive(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, 1)
+			for range 1000 {
+				m.receive(kind, 0, stream, 8)
+			}
+			if n := l.used(accounts.Unverified); n < 100*1000 {
+				t.Errorf("%s: %d bytes count of 1000 answers", kind, n)
+			}
+			for range 1000 {
+				m.send(http2.FrameRSTStream, 0, 7, 4)
+			}
+			if n := l.used(accounts.Unverified); n != 0 {
+				t.Errorf("%s: %d bytes count in the end", kind, n)
+			}
+		})
 	}
 }
 
@@ -296,5 +301,73 @@ func TestAnswersOnTheirWayCloseNoConnectionOfAUser(t *testing.T) {
 				t.Errorf("%d answers: closed %v, want %v", answers, closed, closes)
 			}
 		})
+	}
+}
+
+// A server works on each ping, and on each window that is opened by a byte: they cost it far more than their sender.
+func TestShortFramesTakeTheirTime(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		user  bool
+		sends func(m *multiplexed)
+		waits time.Duration
+	}{
+		{"as many as may come at once", false, func(m *multiplexed) { m.repeat(shortAtOnce, http2.FramePing, 8) }, 0},
+		{"more pings of a stranger", false, func(m *multiplexed) { m.repeat(shortAtOnce+100, http2.FramePing, 8) }, 100 * strangerPace},
+		{"more pings of a user", true, func(m *multiplexed) { m.repeat(shortAtOnce+100, http2.FramePing, 8) }, 100 * userPace},
+		{"settings", true, func(m *multiplexed) { m.repeat(shortAtOnce+100, http2.FrameSettings, 600) }, 100 * userPace},
+		{"a body in empty pieces", true, func(m *multiplexed) {
+			m.get(1, 20)
+			m.repeat(shortEarned+shortAtOnce+100, http2.FrameData, 0)
+		}, 100 * userPace},
+		{"a body", true, func(m *multiplexed) {
+			m.get(1, 20)
+			m.repeat(shortAtOnce+100, http2.FrameData, shortFrame)
+		}, 0},
+		{"windows for what was received before", true, func(m *multiplexed) {
+			for range 1000 {
+				m.send(http2.FrameData, 0, 1, earningFrame)
+			}
+			m.repeat(1000*shortEarned, http2.FrameWindowUpdate, 4)
+		}, 0},
+		{"windows of a byte", true, func(m *multiplexed) {
+			for range shortAtOnce + 100 {
+				m.repeat(1, http2.FrameWindowUpdate, 4)
+				m.send(http2.FrameData, 0, 1, 1)
+			}
+		}, 100 * userPace},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := receiving(t, math.MaxInt64)
+				m := multiplex(t, l.accept("192.0.2.1:1"))
+				if row.user {
+					if err := l.assign(m.conn, "jane"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				begin := time.Now()
+				if row.sends(m); time.Since(begin) != row.waits {
+					t.Errorf("waits %v, want %v", time.Since(begin), row.waits)
+				}
+				time.Sleep(shortAtOnce * strangerPace) // then as many may come at once again
+				begin = time.Now()
+				if m.repeat(shortAtOnce, http2.FramePing, 8); time.Since(begin) != 0 {
+					t.Errorf("waits %v after a rest", time.Since(begin))
+				}
+				time.AfterFunc(userPace/2, m.evict)
+				if m.repeat(100, http2.FramePing, 8); time.Since(begin) != userPace/2 {
+					t.Errorf("waits %v after it was cut", time.Since(begin)-userPace/2)
+				}
+			})
+		})
+	}
+}
+
+// repeat receives a frame n times.
+func (m *multiplexed) repeat(n int, kind http2.FrameType, length int) {
+	m.t.Helper()
+	for range n {
+		m.receive(kind, 0, 1, length)
 	}
 }
