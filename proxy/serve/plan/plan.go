@@ -118,6 +118,9 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 // Resolve completes a plan, or returns why the read passes. It waits for a store that is being filled, at most
 // until the deadline. Checks that cost little come first.
 func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
+	if _, reason := o.Resources.Look(p.Read.GroupVersionResource); reason == resources.Excluded && p.Info.Why == nil {
+		return outcome.Pass(reason)
+	}
 	switch allowed, err := o.Access.MayRead(r, p.Read); {
 	case err != nil:
 		p.Info.Why.Rule(why.Allowed, false, func() string { return "the apiserver cannot be asked" })

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -291,5 +292,14 @@ func TestStrictPassesStreamingListsThatTheAPIServerRefuses(t *testing.T) {
 		if got := describe(planned(e, Options{Strict: row.strict}, r)); got != row.want {
 			t.Errorf("%s, strict %v: %s, want %s", row.query, row.strict, got, row.want)
 		}
+	}
+}
+
+// The apiserver authorizes what passes itself.
+func TestReadsOfExcludedResourcesAreNotReviewed(t *testing.T) {
+	e := servetest.New(t, servetest.Foos(3))
+	e.Missing, e.Access.Failed = resources.Excluded, errors.New("asked")
+	if got := describe(planned(e, Options{}, e.Request("/apis/ex.io/v1/foos", nil))); got != resources.Excluded {
+		t.Errorf("%s, want %s", got, resources.Excluded)
 	}
 }
