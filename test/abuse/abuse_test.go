@@ -173,7 +173,7 @@ func TestAgentsListAndWatchAgain(t *testing.T) {
 		w.WriteHeader(http.StatusOK)
 		watches.add(r.RemoteAddr) // and it ends
 	})
-	c := &Crowd{Agents: 2, Token: "a", Path: func(int) string { return "/?" }, Pause: time.Millisecond}
+	c := &Crowd{Agents: 2, Tokens: []string{"a"}, Path: func(int) string { return "/?" }, Pause: time.Millisecond}
 	if err := c.Run(until(t, watches.enough), to); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestAgentsCountRefusals(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		refused.add(r.RemoteAddr)
 	})
-	c := &Crowd{Agents: 1, Token: "a", Path: func(int) string { return "/?" }, Pause: time.Millisecond}
+	c := &Crowd{Agents: 1, Tokens: []string{"a"}, Path: func(int) string { return "/?" }, Pause: time.Millisecond}
 	if err := c.Run(until(t, refused.enough /* the first one has been counted */), to); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // a watch of them. An agent that loses its connection opens another, lists and watches again.
 type Crowd struct {
 	Agents int
-	Token  string
+	Tokens []string // of the agents in turn
 	// Path returns the collection that an agent lists and watches, with a query.
 	Path func(agent int) string
 	// Pause is the least time until an agent comes again, and half of the most.
@@ -71,7 +71,7 @@ func (c *Crowd) agent(ctx context.Context, dial func(context.Context) (net.Conn,
 		return
 	}
 	path := c.Path(i)
-	fields := map[string]string{"authorization": "Bearer " + c.Token, "accept": "application/json"}
+	fields := map[string]string{"authorization": "Bearer " + c.Tokens[i%len(c.Tokens)], "accept": "application/json"}
 	version, err := x.list(request("GET", path+"&resourceVersion=0", host, fields))
 	if err != nil {
 		c.failed(ctx, err.Error())

@@ -35,16 +35,35 @@ func (w *world) accounts(ctx context.Context, namespace string, n int, rules ...
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "system:serviceaccounts:" + namespace}},
 		}, none))
 	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](3600 * 4)}}
 	tokens, accounts := make([]string, n), client.CoreV1().ServiceAccounts(namespace)
 	g, ctx := newGroup(ctx, accountMakers)
 	for i := range n {
 		g.run(func() {
-			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("user-%d", i)}}
+			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: accountName(i)}}
 			created(accounts.Create(ctx, account, none))
-			tokens[i] = must(accounts.CreateToken(ctx, account.Name, request, none)).Status.Token
+			tokens[i] = must(accounts.CreateToken(ctx, account.Name, tokenRequest(), none)).Status.Token
 		})
 	}
 	g.wait()
 	return tokens
+}
+
+func accountName(i int) string { return fmt.Sprintf("user-%d", i) }
+
+func tokenRequest() *authenticationv1.TokenRequest {
+	return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](3600 * 4)}}
+}
+
+// tokens returns n tokens of one service account.
+func (w *world) tokens(ctx context.Context, namespace, account string, n int) []string {
+	progress("creating %d tokens", n)
+	accounts, all := w.plane.Client(user).CoreV1().ServiceAccounts(namespace), make([]string, n)
+	g, ctx := newGroup(ctx, accountMakers)
+	for i := range n {
+		g.run(func() {
+			all[i] = must(accounts.CreateToken(ctx, account, tokenRequest(), metav1.CreateOptions{})).Status.Token
+		})
+	}
+	g.wait()
+	return all
 }

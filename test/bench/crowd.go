@@ -30,6 +30,8 @@ func (w *world) crowds(ctx context.Context, r *report) {
 		return
 	}
 	tokens := w.podReaders(ctx, 2)
+	// Each pod of a DaemonSet has a token of its own, whose reviews it shares with nobody.
+	tokens = append(w.tokens(ctx, accountsNamespace, accountName(0), w.agents), tokens[1])
 	if selected(floorName) {
 		f := startFloor(nil, "GOGC=50") // as Sluice with many connections
 		defer func() { stopped(f.stop()) }()
@@ -62,14 +64,15 @@ func (w *world) crowdAt(
 	w.isolate(t)
 	raw := must(harness.NewRawClient(t.config))
 	defer raw.Close()
+	agents, others := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 	other := requests("another user's lists", raw, func(i int) harness.Request {
-		return withBearer(tokens[1], path(i%10)+"&resourceVersion=0")
+		return withBearer(others, path(i%10)+"&resourceVersion=0")
 	})
 	r := newRow(crowdTable, t.name)
 	r.Target, r.Clients = t.name, w.agents
 	r.By[quietly] = other.watch(ctx, crowdWindow)
 	before := settled(ctx, t.proc)
-	c := &abuse.Crowd{Agents: w.agents, Token: tokens[0], Path: path, Pause: crowdPause}
+	c := &abuse.Crowd{Agents: w.agents, Tokens: agents, Path: path, Pause: crowdPause}
 	to := abuseTarget(t)
 	var coming sync.WaitGroup
 	defer coming.Wait()
