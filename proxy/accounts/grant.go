@@ -62,7 +62,7 @@ func (g *Grant) Resize(n int64) error {
 	}
 	l := g.pool.ledger
 	l.mu.Lock()
-	revoked, err := g.resize(n)
+	revoked, err := g.resize(n, g.pool.fitsNow)
 	l.mu.Unlock()
 	for _, r := range revoked {
 		r.revocation.end()
@@ -70,15 +70,16 @@ func (g *Grant) Resize(n int64) error {
 	return err
 }
 
-// resize is Resize under Ledger.mu. The caller must call end of the revoked grants without it.
-func (g *Grant) resize(n int64) (revoked []*Grant, err error) {
+// resize is Resize under Ledger.mu of what fits, once others' grants are taken back. The caller must call end of these without
+// it.
+func (g *Grant) resize(n int64, fits func(g *Grant, n int64) bool) (revoked []*Grant, err error) {
 	p, more := g.pool, n-g.amount
 	if g.ended {
 		g.owe(n)
 		return nil, nil
 	}
-	g.owe(0)
 	if more == 0 {
+		g.owe(0)
 		return nil, nil
 	}
 	if more > 0 && !p.fits(g, more) {
@@ -88,15 +89,19 @@ func (g *Grant) resize(n int64) (revoked []*Grant, err error) {
 			return nil, &Refused{p.resource}
 		}
 	}
-	if more > 0 && !p.fitsNow(g, more) {
+	if more > 0 && !fits(g, more) {
 		p.refused++
 		return revoked, &Refused{p.resource}
 	}
+	g.owe(0)
 	if g.set(n); p.resource == Connections {
 		revoked = append(revoked, p.ledger.pools[Silent].shrink()...)
 	}
 	return revoked, nil
 }
+
+// mostOwed is the part of the memory, as a divisor, that is leaving at most if anybody owes more.
+const mostOwed = 16
 
 // Owe makes the grant one of 0 of which n are leaving: they are taken although they were refused. It returns false, and
 // changes nothing, if too much is leaving for that.
@@ -107,7 +112,7 @@ func (g *Grant) Owe(n int64) bool {
 	l := g.pool.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.memory.leaving+(n-g.owed)*rows[g.pool.resource].Bytes > l.memory.total/little {
+	if l.memory.leaving+(n-g.owed)*rows[g.pool.resource].Bytes > l.memory.total/mostOwed {
 		return false
 	}
 	g.set(0)
@@ -128,7 +133,7 @@ func (g *Grant) End() {
 // end is End. The caller must hold Ledger.mu.
 func (g *Grant) end() {
 	if !g.ended {
-		g.owe(g.amount)
+		g.owe(g.amount + g.owed)
 		g.set(0)
 		g.ended = true
 	}
@@ -136,8 +141,12 @@ func (g *Grant) end() {
 
 // owe makes n be leaving. The caller must hold Ledger.mu.
 func (g *Grant) owe(n int64) {
-	if !g.pool.resource.apart() {
-		g.pool.ledger.memory.leaving += (n - g.owed) * rows[g.pool.resource].Bytes
+	if more := (n - g.owed) * rows[g.pool.resource].Bytes; more != 0 && !g.pool.resource.apart() {
+		l, group := g.pool.ledger, g.key.Group
+		l.memory.leaving += more
+		if l.leaving[group] += more; l.leaving[group] == 0 {
+			delete(l.leaving, group)
+		}
 	}
 	g.owed = n
 }
@@ -161,7 +170,7 @@ func (g *Grant) Keep() error {
 	n := g.amount
 	g.set(0)
 	g.revocation = nil
-	revoked, err := g.resize(n)
+	revoked, err := g.resize(n, g.pool.fits) // what is leaving leaves no less than before
 	l.mu.Unlock()
 	for _, r := range revoked {
 		r.revocation.end()

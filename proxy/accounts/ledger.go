@@ -7,14 +7,15 @@ import (
 
 // Ledger holds the accounts of all callers. It is safe for concurrent use.
 //
-// What is taken back goes on taking memory until its holder has ended and gives it back: it is leaving. It is free for whoever
-// takes little, and not yet for others: else those who come again at once would take it twice.
+// What is taken back goes on taking memory until its holder has ended and gives it back: it is leaving. It is free for groups
+// that take less than the one which it leaves, and not yet for others: else who comes again at once would take it twice.
 type Ledger struct {
-	mu     sync.Mutex // guards all below, and the grants
-	pools  [numResources]pool
-	memory struct{ total, used, leaving int64 } // bytes, of all resources together
-	shares map[string]*share                    // of the memory that resources have in common, by group
-	ranked ranking[*share]
+	mu      sync.Mutex // guards all below, and the grants
+	pools   [numResources]pool
+	memory  struct{ total, used, leaving int64 } // bytes, of all resources together
+	shares  map[string]*share                    // of the memory that resources have in common, by group
+	leaving map[string]int64                     // bytes of that which are leaving, by group
+	ranked  ranking[*share]
 }
 
 // share is what a group takes of the memory that resources have in common.
@@ -26,7 +27,7 @@ type share struct {
 // New returns a Ledger with so much of each resource, and so many bytes of memory for all of them
 // together.
 func New(t Totals, memory int64) *Ledger {
-	l := &Ledger{shares: map[string]*share{}, ranked: newRanking[*share]()}
+	l := &Ledger{shares: map[string]*share{}, leaving: map[string]int64{}, ranked: newRanking[*share]()}
 	for r := range l.pools {
 		p := &l.pools[r]
 		p.ledger, p.resource, p.groups, p.ranked = l, Resource(r), map[string]*group{}, newRanking[*group]()
@@ -237,22 +238,36 @@ func (p *pool) fits(g *Grant, n int64) bool { return p.fitsInto(g, n, p.room()) 
 
 // fitsNow is fits while there is what is leaving.
 func (p *pool) fitsNow(g *Grant, n int64) bool {
-	l, bytes := p.ledger, rows[p.resource].Bytes
-	if p.resource.apart() || l.memory.leaving == 0 {
+	if p.resource.apart() || p.ledger.memory.leaving == 0 {
 		return p.fits(g, n)
 	}
-	taken := n * bytes
-	if own := l.shares[g.key.Group]; own != nil {
-		taken += own.used
-	}
-	if taken <= l.memory.total/little {
-		return p.fits(g, n)
-	}
-	return p.fitsInto(g, n, p.room()-(l.memory.leaving+bytes-1)/bytes)
+	bytes := rows[p.resource].Bytes
+	return p.fitsInto(g, n, p.room()-(p.ledger.leavingFor(g.key.Group, n*bytes)-g.owed*bytes+bytes-1)/bytes)
 }
 
-// little is the part of the memory, as a divisor, that counts as little.
-const little = 16
+// leavingFor returns how many bytes are leaving that are not free yet for a group which wants n more: those that leave it, and
+// groups that take no more than it would.
+func (l *Ledger) leavingFor(group string, n int64) (bytes int64) {
+	own, seen := l.takes(group)+n, 0
+	for other, leaving := range l.leaving {
+		if seen++; seen > maxPassedOver {
+			return l.memory.leaving
+		}
+		if other == group || l.takes(other) <= own {
+			bytes += leaving
+		}
+	}
+	return bytes
+}
+
+// takes returns how much of the memory that resources have in common a group takes, with what is leaving.
+func (l *Ledger) takes(group string) int64 {
+	bytes := l.leaving[group]
+	if s := l.shares[group]; s != nil {
+		bytes += s.used
+	}
+	return bytes
+}
 
 // fitsInto is fits where there is memory for so much more.
 func (p *pool) fitsInto(g *Grant, n, room int64) bool {

@@ -80,6 +80,7 @@ type conn struct {
 	suspected   atomic.Int64           // those whose tokens wait among the suspect ones
 	rested      atomic.Int64           // when the last request ended, after since
 	answered    atomic.Bool            // Sluice has sent something
+	evicted     atomic.Bool            // it was cut in favor of others
 	received    received
 
 	mu     sync.Mutex      // guards what follows
@@ -275,6 +276,7 @@ func (c *conn) endTurn() {
 
 // evict cuts the connection in favor of others.
 func (c *conn) evict() {
+	c.evicted.Store(true)
 	c.leave()
 	go func() { _ = c.cut() }()
 }
@@ -286,7 +288,7 @@ func (c *conn) assign(a accounts.Account) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known || c.closed || c.grant == nil {
-		if c.grant.Ended() {
+		if c.evicted.Load() {
 			return net.ErrClosed
 		}
 		return nil
@@ -371,17 +373,12 @@ func (c *conn) onClose(f func()) bool {
 }
 
 // WithConnection is a filter before authentication: while it runs, the connection waits for Sluice, and
-// not for its client. It counts what the request takes until WithFlowControl does.
+// not for its client.
 func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
-			counts := c.begin(r)
+			c.begin(r)
 			defer c.end(r)
-			if info := request.Lookup(r.Context()); info != nil {
-				info.Counts = counts
-			} else {
-				counts()
-			}
 			if r.Body != nil && r.Body != http.NoBody {
 				r.Body = &awaitedBody{r.Body, c}
 			}

@@ -43,9 +43,6 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 			return
 		}
 		defer leave()
-		if info.Counts != nil {
-			info.Counts()
-		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -104,7 +104,10 @@ func (f *framed) Write(p []byte) (int, error) {
 func (c *conn) await() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.received.streams.await(&c.closed)
+	if s := c.received.streams; s.waits() {
+		leave(&c.turn) // it would be idle
+		s.await(&c.closed)
+	}
 	return c.count()
 }
 

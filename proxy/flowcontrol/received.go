@@ -98,19 +98,17 @@ func (c *conn) count() (err error) {
 	return err
 }
 
-// begin begins a request. The caller must call counts when the request counts its header and its stream, if it ever does, and end
-// before the handler returns.
-func (c *conn) begin(r *http.Request) (counts func()) {
+// begin begins a request, which counts its header and its stream from now on. The caller must call end before the handler
+// returns.
+func (c *conn) begin(r *http.Request) {
 	c.requests.Add(1)
 	leave(&c.entry)
 	leave(&c.turn)
 	if r.ProtoMajor != 2 {
 		c.settle()
-		return func() {}
+		return
 	}
-	h := &handler{stream: r.Context()}
-	c.change(func(s *streams) { s.begin(h) })
-	return func() { c.change(func(*streams) { h.counts = true }) }
+	c.change(func(s *streams) { s.begin(r.Context()) })
 }
 
 // end ends a request. The server keeps its stream, and what it has buffered, until the client accepts that.

@@ -26,21 +26,21 @@ const (
 )
 
 // streams knows from the frames of an HTTP/2 connection which streams no request counts: their header is not complete, their
-// request has not been admitted or is answered by the server itself (431, 400), or it has ended and the client does not accept
-// the response.
+// handler has not begun or is the server's own (431, 400), or it has ended and the client does not accept the response.
 type streams struct {
 	limit int   // of streams at a time
 	most  int64 // bytes that the server takes for one
 
 	open     []uint32
-	last     uint32     // the highest that was opened
-	closing  bool       // the server opens no more
-	handlers []*handler // that run
+	last     uint32            // the highest that was opened
+	closing  bool              // the server opens no more
+	requests []context.Context // those whose handlers run; it has ended if the stream has
 
 	// reset counts streams that were reset, whose requests may still wait for one of limit handlers.
 	reset int
 
-	block   int64 // length of the header that is being received
+	opening bool  // the last header was one of a new stream
+	block   int64 // its length so far
 	each    int64 // the most bytes of one stream, since none was uncounted
 	bodies  int64 // bytes of bodies that may have been received, since then
 	answers int64 // length of the answers that the client has caused, and not received
@@ -62,10 +62,10 @@ const (
 	userPace, strangerPace = 5 * time.Millisecond, 50 * time.Millisecond
 	shortAtOnce            = 200
 	// shortEarned is how many a client earns by a request, and by a frame of at least earningFrame that it has received: it
-	// opens windows. It keeps maxEarned.
+	// opens windows. It keeps maxEarned, since those windows follow soon.
 	shortEarned  = 4
 	earningFrame = 64
-	maxEarned    = 1 << 16
+	maxEarned    = 1 << 12
 )
 
 // newStreams returns the streams of a connection, which l guards: at most limit at a time, for which the server takes at most
@@ -74,27 +74,22 @@ func newStreams(l sync.Locker, limit int, most int64) *streams {
 	return &streams{limit: limit, most: most, awaited: sync.Cond{L: l}, pace: strangerPace}
 }
 
-// handler is one that runs.
-type handler struct {
-	stream context.Context // ends with its stream
-	counts bool            // the request counts its stream
+// begun returns how many open streams have a handler that runs.
+func (s *streams) begun() (n int) {
+	for _, r := range s.requests {
+		if r.Err() == nil {
+			n++
+		}
+	}
+	return n
 }
 
-// uncounted returns how many streams no request counts. Frames of streams that are counted look at no stream.
+// uncounted returns how many streams no request counts. Frames of streams whose handlers run look at no stream.
 func (s *streams) uncounted() int64 {
 	if s.each == 0 && s.reset == 0 { // none was opened, nor left by its handler, since there was none
 		return 0
 	}
-	n := len(s.open) + s.reset
-	for _, h := range s.handlers {
-		switch open := h.stream.Err() == nil; {
-		case open && h.counts:
-			n--
-		case !open && !h.counts:
-			n++
-		}
-	}
-	return int64(max(0, n))
+	return int64(max(0, len(s.open)-s.begun()+s.reset))
 }
 
 // bytes returns how many bytes no request counts.
@@ -114,17 +109,20 @@ func (s *streams) receive(f *frame) {
 	s.charge(f)
 	switch f.kind() {
 	case http2.FrameHeaders:
-		if f.stream() <= s.last || s.closing {
+		if s.opening = f.stream() > s.last && !s.closing; !s.opening {
 			s.answers += answerLength
 			return
 		}
+		s.earn()
 		s.last, s.block, s.open = f.stream(), 0, append(s.open, f.stream())
 		if !f.flags().Has(http2.FlagHeadersEndStream) {
 			s.bodies = ReceiveBuffer
 		}
 		s.extend(f)
 	case http2.FrameContinuation:
-		s.extend(f)
+		if s.opening {
+			s.extend(f)
+		}
 	case http2.FrameRSTStream:
 		s.end(f.stream(), true)
 	case http2.FrameData:
@@ -175,24 +173,22 @@ func (s *streams) end(id uint32, reset bool) {
 		s.reset++
 	}
 	s.open = slices.Delete(s.open, i, i+1)
+	if s.arrived > 0 { // the server may have refused it
+		s.expect(min(s.arrived, len(s.open)-s.begun()))
+	}
 }
 
 // waiting is how many times the limit of streams may wait for a handler until the server closes the connection.
 const waiting = 4
 
 // full reports whether there may be streams that wait for a handler.
-func (s *streams) full() bool {
-	n := len(s.open)
-	for _, h := range s.handlers {
-		if h.stream.Err() != nil {
-			n++
-		}
-	}
-	return n >= s.limit
-}
+func (s *streams) full() bool { return len(s.open)+len(s.requests)-s.begun() >= s.limit }
 
 // beginning is how long complete requests have to begin until more is received, however few processors there are.
 const beginning = 50 * time.Millisecond
+
+// waits reports whether await would wait.
+func (s *streams) waits() bool { return s.arrived > 0 || s.pause() > 0 }
 
 // await waits until the handlers of complete requests have begun and short frames have had their time, or the connection is
 // cut: the server would read no more, so that it would notice. It gives up handlers that are late, since the server answers some
@@ -220,16 +216,21 @@ func (s *streams) wait(d time.Duration) {
 func (s *streams) giveUp() {
 	s.awaited.L.Lock()
 	defer s.awaited.L.Unlock()
-	s.arrived = 0
+	s.expect(0)
+}
+
+// expect makes await wait for n handlers.
+func (s *streams) expect(n int) {
+	s.arrived = max(0, n)
 	s.awaited.Broadcast()
 }
 
-// charge takes note of what a frame from the client costs or earns.
+// charge takes note of what a frame from the client costs.
 func (s *streams) charge(f *frame) {
-	switch kind := f.kind(); {
-	case kind == http2.FrameHeaders:
-		s.earn()
-	case (kind == http2.FrameData || kind == http2.FrameContinuation) && f.length() >= shortFrame:
+	switch long := f.length() >= shortFrame; {
+	case f.kind() == http2.FrameHeaders && f.stream() > s.last:
+	case f.kind() == http2.FrameContinuation && long:
+	case f.kind() == http2.FrameData && long && slices.Contains(s.open, f.stream()):
 	case s.earned > 0:
 		s.earned--
 	default:
@@ -251,17 +252,16 @@ func (s *streams) pause() time.Duration {
 }
 
 // begin takes note that the handler of a stream begins.
-func (s *streams) begin(h *handler) {
-	s.handlers = append(s.handlers, h)
-	s.arrived = max(0, s.arrived-1)
-	s.awaited.Broadcast()
+func (s *streams) begin(r context.Context) {
+	s.requests = append(s.requests, r)
+	s.expect(s.arrived - 1)
 }
 
 // finish takes note that the handler of a stream has ended, which leaves a header of so many bytes until the stream ends.
-func (s *streams) finish(stream context.Context, header int64) {
-	i := slices.IndexFunc(s.handlers, func(h *handler) bool { return h.stream == stream })
-	s.handlers = slices.Delete(s.handlers, i, i+1)
-	if stream.Err() == nil {
+func (s *streams) finish(r context.Context, header int64) {
+	i := slices.Index(s.requests, r)
+	s.requests = slices.Delete(s.requests, i, i+1)
+	if r.Err() == nil {
 		s.each = max(s.each, accounts.RequestBytes, streamBytes+header)
 	}
 }

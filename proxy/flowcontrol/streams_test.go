@@ -96,7 +96,7 @@ func TestStreamCountsWhileNoRequestCountsIt(t *testing.T) {
 	for range streams {
 		r, cancel := streamed()
 		t.Cleanup(cancel)
-		m.begin(r)()
+		m.begin(r)
 		running = append(running, r)
 	}
 	want("while they run", 0, 0)
@@ -152,7 +152,7 @@ func TestHandlerWithoutAStreamStandsForNoOther(t *testing.T) {
 		for range testStreams {
 			open(100)
 			r, cancel := streamed()
-			m.begin(r)()
+			m.begin(r)
 			running = append(running, r)
 			m.receive(http2.FrameRSTStream, 0, stream-2, 4)
 			cancel()
@@ -183,7 +183,7 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 		m.get(1, 100)
 		watch, cancel := streamed()
 		defer cancel()
-		m.begin(watch)()
+		m.begin(watch)
 		defer m.end(watch)
 		for i := range uint32(5000) {
 			m.send(http2.FrameData, 0, 1, 100)
@@ -196,7 +196,7 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 			if i%2 == 0 {
 				cancel()
 			}
-			m.begin(r)()
+			m.begin(r)
 			m.end(r)
 			cancel()
 		}
@@ -228,7 +228,7 @@ func TestFrameOfARunningRequestLooksAtNoOther(t *testing.T) {
 		r, cancel := streamed()
 		t.Cleanup(cancel)
 		w := &asked{Context: r.Context()}
-		m.begin(r.WithContext(w))()
+		m.begin(r.WithContext(w))
 		watches = append(watches, w)
 	}
 	for _, w := range watches {
@@ -287,7 +287,7 @@ func TestAnswersOnTheirWayCloseNoConnectionOfAUser(t *testing.T) {
 				m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndStream, 2*i+1, 100), (*streams).receive)
 				r, cancel := streamed()
 				defer cancel()
-				m.begin(r)()
+				m.begin(r)
 				running = append(running, r)
 			}
 			for _, r := range running {
@@ -330,6 +330,15 @@ func TestShortFramesTakeTheirTime(t *testing.T) {
 			}
 			m.repeat(1000*shortEarned, http2.FrameWindowUpdate, 4)
 		}, 0},
+		{"pieces of a body without a stream", true, func(m *multiplexed) {
+			m.repeat(shortAtOnce+100, http2.FrameData, shortFrame)
+		}, 100 * userPace},
+		{"pings after much was received", true, func(m *multiplexed) {
+			for range maxEarned {
+				m.send(http2.FrameData, 0, 1, earningFrame)
+			}
+			m.repeat(maxEarned+shortAtOnce+100, http2.FramePing, 8)
+		}, 100 * userPace},
 		{"windows of a byte", true, func(m *multiplexed) {
 			for range shortAtOnce + 100 {
 				m.repeat(1, http2.FrameWindowUpdate, 4)
@@ -370,4 +379,46 @@ func (m *multiplexed) repeat(n int, kind http2.FrameType, length int) {
 	for range n {
 		m.receive(kind, 0, 1, length)
 	}
+}
+
+// A stranger that waits leaves its turn of the processors to others.
+func TestConnectionThatIsAheadOfItsPaceHasNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		for range shortAtOnce + 1 {
+			m.observe(&m.received, encode(http2.FramePing, 0, 0, 8), (*streams).receive)
+		}
+		turn := m.connections.turns.Join(m.self(), 1, 0)
+		m.turn.Store(turn)
+		if err := m.await(); err != nil {
+			t.Error(err)
+		}
+		if n, _ := m.connections.turns.Numbers(); n != 0 {
+			t.Errorf("%d turns are taken", n)
+		}
+	})
+}
+
+// Clients open streams before they know how many they may.
+func TestStreamThatTheServerRefusesIsNotAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		running, cancel := streamed()
+		defer cancel()
+		m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, 20), (*streams).receive)
+		m.begin(running)
+		begin := time.Now()
+		for i := range uint32(20) {
+			m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 2*i+3, 20), (*streams).receive)
+			go m.send(http2.FrameRSTStream, 0, 2*i+3, 4)
+			if err := m.await(); err != nil {
+				t.Error(err)
+			}
+		}
+		if waited := time.Since(begin); waited != 0 {
+			t.Errorf("it waits %v", waited)
+		}
+	})
 }

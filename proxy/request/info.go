@@ -46,7 +46,6 @@ type Info struct {
 	// for, once Sluice has authorized that.
 	Acting, Impersonated user.Info
 	Account              accounts.Account // for whom the request counts; set by flow control
-	Counts               func()           // tells its connection that it does; nil if that need not know
 	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
 	CORS                 http.Header      // what the apiserver adds to responses for the Origin of a read; set before it is served
 	Outcome              Outcome          // set by the handler that responds
