@@ -105,9 +105,9 @@ func New(o Options) *Gateway {
 		SlowReaders: g.slowReaders, CPU: o.CPU,
 	})
 	g.handler = chain(g.reads,
-		flowcontrol.WithConnection,
 		response.WithFrames,
 		withRequestInfo, // parses the request, once
+		flowcontrol.WithConnection,
 		withAccessLog(o.Log, o.Metrics, &g.debugHeaders, &g.kept),
 		withAudit(o.Audit),
 		g.withDrain,

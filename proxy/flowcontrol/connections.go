@@ -378,7 +378,12 @@ func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
 			c.begin(r)
-			defer c.end(r)
+			defer func() {
+				if info := request.Lookup(r.Context()); info == nil || !info.Admission {
+					c.change((*streams).decide)
+				}
+				c.end(r)
+			}()
 			if r.Body != nil && r.Body != http.NoBody {
 				r.Body = &awaitedBody{r.Body, c}
 			}

@@ -28,9 +28,9 @@ func New(l *accounts.Ledger) *Control { return &Control{l} }
 // impersonates counts itself: it holds the credentials, and could name any number of users.
 func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info := request.From(r.Context())
+		info, conn := request.From(r.Context()), connFrom(r.Context())
 		info.Account = c.ledger.Account(keyOf(r, info))
-		if conn := connFrom(r.Context()); info.Caller != request.Unauthenticated && conn != nil {
+		if info.Caller != request.Unauthenticated && conn != nil {
 			if err := conn.assign(info.Account); err != nil {
 				w.Header().Set("Connection", "close") // an HTTP/2 server sends GOAWAY
 				Refuse(w, r, err)
@@ -38,6 +38,9 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 			}
 		}
 		r, leave, err := enter(w, r, info)
+		if info.Admission = true; conn != nil {
+			conn.change((*streams).decide)
+		}
 		if err != nil {
 			Refuse(w, r, err)
 			return

@@ -149,7 +149,7 @@ func TestCutConnectionCountsUntilItsServerClosesIt(t *testing.T) {
 }
 
 // So that a server with more requests than processors notices that it is closed.
-func TestConnectionThatIsCutAwaitsNoHandler(t *testing.T) {
+func TestConnectionThatIsCutAwaitsNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := receiving(t, math.MaxInt64)
 		m := multiplex(t, l.accept("192.0.2.1:1"))
@@ -159,28 +159,29 @@ func TestConnectionThatIsCutAwaitsNoHandler(t *testing.T) {
 			t.Errorf("it waits %v for a header that is not complete", waited)
 		}
 		m.receive(http2.FrameContinuation, http2.FlagHeadersEndHeaders, 1, 20) // which the server may answer itself
-		if waited := time.Since(begin); waited != beginning {
-			t.Errorf("it waits %v for a handler", waited)
+		if waited := time.Since(begin); waited != decision {
+			t.Errorf("it waits %v for a request", waited)
 		}
 		begin = time.Now()
 		m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 3, 20), (*streams).receive)
 		r, cancel := streamed()
 		defer cancel()
-		time.AfterFunc(beginning/4, func() { m.begin(r) })
-		if err := m.await(); err != nil || time.Since(begin) != beginning/4 {
-			t.Errorf("%v after %v, and the handler has begun after %v", err, time.Since(begin), beginning/4)
+		m.begin(r)
+		time.AfterFunc(decision/4, func() { m.change((*streams).decide) })
+		if err := m.await(); err != nil || time.Since(begin) != decision/4 {
+			t.Errorf("%v after %v, and the request is admitted after %v", err, time.Since(begin), decision/4)
 		}
 		begin = time.Now()
 		m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 5, 20), (*streams).receive)
-		time.AfterFunc(beginning/2, m.evict)
-		if _ = m.await(); time.Since(begin) != beginning/2 {
-			t.Errorf("it waits %v for a handler after it is cut", time.Since(begin)-beginning/2)
+		time.AfterFunc(decision/2, m.evict)
+		if _ = m.await(); time.Since(begin) != decision/2 {
+			t.Errorf("it waits %v for a request after it is cut", time.Since(begin)-decision/2)
 		}
 		m.end(r)
 	})
 }
 
-// The server receives the beginning of a body before anybody reads it.
+// The server receives the decision of a body before anybody reads it.
 func TestReceivedBodyCountsForTheRequest(t *testing.T) {
 	r := httptest.NewRequest("POST", lists, strings.NewReader("body"))
 	before := Bytes(r)

@@ -45,7 +45,7 @@ type streams struct {
 	bodies  int64 // bytes of bodies that may have been received, since then
 	answers int64 // length of the answers that the client has caused, and not received
 
-	arrived int         // streams with a complete header whose handlers are awaited
+	arrived int         // streams with a complete header whose requests are not admitted or refused yet
 	awaited sync.Cond   // arrived has become less, or the connection is cut
 	late    *time.Timer // gives them up, or ends a pause; nil before the first
 
@@ -184,18 +184,19 @@ const waiting = 4
 // full reports whether there may be streams that wait for a handler.
 func (s *streams) full() bool { return len(s.open)+len(s.requests)-s.begun() >= s.limit }
 
-// beginning is how long complete requests have to begin until more is received, however few processors there are.
-const beginning = 50 * time.Millisecond
+// decision is how long complete requests have to be admitted or refused until more is received: else a few connections could
+// begin more than there is memory for, on however few processors.
+const decision = 50 * time.Millisecond
 
 // waits reports whether await would wait.
 func (s *streams) waits() bool { return s.arrived > 0 || s.pause() > 0 }
 
-// await waits until the handlers of complete requests have begun and short frames have had their time, or the connection is
-// cut: the server would read no more, so that it would notice. It gives up handlers that are late, since the server answers some
-// requests without one.
+// await waits until complete requests are admitted or refused and short frames have had their time, or the connection is cut: the
+// server would read no more, so that it would notice. It gives up requests that are late: the server answers some without a
+// handler, and others wait for reviews.
 func (s *streams) await(cut *bool) {
 	for s.arrived > 0 && !*cut {
-		s.wait(beginning)
+		s.wait(decision)
 	}
 	for pause := s.pause(); pause > 0 && !*cut; pause = s.pause() {
 		s.wait(pause)
@@ -219,7 +220,7 @@ func (s *streams) giveUp() {
 	s.expect(0)
 }
 
-// expect makes await wait for n handlers.
+// expect makes await wait for n requests.
 func (s *streams) expect(n int) {
 	s.arrived = max(0, n)
 	s.awaited.Broadcast()
@@ -252,10 +253,10 @@ func (s *streams) pause() time.Duration {
 }
 
 // begin takes note that the handler of a stream begins.
-func (s *streams) begin(r context.Context) {
-	s.requests = append(s.requests, r)
-	s.expect(s.arrived - 1)
-}
+func (s *streams) begin(r context.Context) { s.requests = append(s.requests, r) }
+
+// decide takes note that a request was admitted or refused.
+func (s *streams) decide() { s.expect(s.arrived - 1) }
 
 // finish takes note that the handler of a stream has ended, which leaves a header of so many bytes until the stream ends.
 func (s *streams) finish(r context.Context, header int64) {

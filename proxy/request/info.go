@@ -46,6 +46,7 @@ type Info struct {
 	// for, once Sluice has authorized that.
 	Acting, Impersonated user.Info
 	Account              accounts.Account // for whom the request counts; set by flow control
+	Admission            bool             // flow control has admitted the request, or refused it
 	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
 	CORS                 http.Header      // what the apiserver adds to responses for the Origin of a read; set before it is served
 	Outcome              Outcome          // set by the handler that responds
