@@ -104,7 +104,7 @@ func (g *Grant) resize(n int64, fits func(g *Grant, n int64) bool) (revoked []*G
 const mostOwed = 16
 
 // Owe makes the grant one of 0 of which n are leaving: they are taken although they were refused. It returns false, and
-// changes nothing, if too much is leaving for that.
+// changes nothing, if it owed less before and too much is leaving for more.
 func (g *Grant) Owe(n int64) bool {
 	if g == nil {
 		return true
@@ -112,7 +112,8 @@ func (g *Grant) Owe(n int64) bool {
 	l := g.pool.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.memory.leaving+(n-g.owed)*rows[g.pool.resource].Bytes > l.memory.total/mostOwed {
+	more := (n - g.owed) * rows[g.pool.resource].Bytes
+	if more > 0 && l.memory.leaving+more > l.memory.total/mostOwed {
 		return false
 	}
 	g.set(0)

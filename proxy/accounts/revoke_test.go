@@ -278,6 +278,11 @@ func TestWhatIsTakenAlthoughItIsRefusedIsLittle(t *testing.T) {
 	if used, _ := l.Memory(); used != memory/mostOwed || int64(len(grants)) != memory/mostOwed/each {
 		t.Errorf("%d grants take %d bytes", len(grants), used)
 	}
+	l.SetMemory(memory / 2) // others leave more than may be owed, too
+	if !grants[2].Owe(each/2) || grants[2].Owe(each) {
+		t.Error("who owes cannot owe less, or owes more")
+	}
+	l.SetMemory(memory)
 	l.SetTotals(Totals{Requests: memory})
 	grants[0].End()
 	if used, err := l.Usage(Requests).Used, grants[0].Resize(each); err != nil || used != 0 || l.Usage(Requests).Used != 0 {

@@ -99,8 +99,8 @@ func (f *framed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// await counts the streams that no request counts yet, when complete requests have had time to begin. An error means that
-// there is no memory for the others.
+// await waits as streams.await does, and then counts the streams that no request counts. An error means that there is no memory
+// for them.
 func (c *conn) await() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
