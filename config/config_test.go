@@ -62,6 +62,7 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	f.Log.Level = "loud"
 	f.Admin.Listen, f.Admin.Profiling = "0.0.0.0:9443", true
 	f.Cache.Exclude = []string{"Pods"}
+	f.Authorization.IgnoredExtra = []string{"a*b", "*", "a*"}
 	f.Cache.HistoryAge.Duration = -1
 	f.Cache.PassedBytes = 1 // which the parts of the budget would round to 0
 	f.Cache.Proofs = Proofs{CorePercent: -1, BytesPerSecond: -1}
@@ -71,7 +72,7 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user, password or query"} {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "authorization.ignoredExtra[0]:", "authorization.ignoredExtra[1]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user, password or query"} {
 		if !strings.Contains(err.Error(), field) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("no error about %q in:\n%v", field, err)
 		}

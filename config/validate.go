@@ -34,6 +34,11 @@ func (f *File) problems() []Problem {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i),
 			fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}
+	for i, key := range f.Authorization.IgnoredExtra {
+		rest := strings.TrimSuffix(key, "*")
+		p.check(rest != "" && !strings.Contains(rest, "*"), fmt.Sprintf("authorization.ignoredExtra[%d]", i),
+			fmt.Sprintf("%q is not a key, such as \"authentication.kubernetes.io/pod-uid\", or the beginning of some with a * behind it", key))
+	}
 	p.check(f.Tracing.Endpoint == "" || httpURL(f.Tracing.Endpoint), "tracing.endpoint", "is not an http or https URL")
 	u, err := url.Parse(f.Tracing.Endpoint)
 	p.check(err != nil || u.User == nil && u.RawQuery == "", "tracing.endpoint",

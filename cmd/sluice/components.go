@@ -118,6 +118,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		ProofCost:  proofCost(file.Cache.Proofs),
 		Log:        log.Named("resources"),
 		Watches:    metrics.upstream.Watch,
+		Filling:    c.access.SetFilling,
 		Shares:     shares(tracer),
 	})
 	metrics.registry.MustRegister(c.resources.Collector())
@@ -196,8 +197,8 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	o := auth.AuthorizerOptions{
 		Reviews: clients.AuthorizationV1(), Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
-		ReviewsInFlight: file.Authentication.ReviewsInFlight,
-		CORS:            c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
+		ReviewsInFlight: file.Authentication.ReviewsInFlight, IgnoredExtra: file.Authorization.IgnoredExtra,
+		CORS: c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
 	}
 	var tokens authenticationclient.TokenReviewsGetter = clients.AuthenticationV1()
 	if file.Authentication.Callers == config.CallersSelf {

@@ -21,6 +21,14 @@ type Access struct {
 	Authorizer    *Authorizer
 }
 
+// SetFilling sets whether stores are filled, before which reviews of unknown callers step back.
+func (a *Access) SetFilling(filling bool) {
+	if a.Authenticator.tokens != nil {
+		a.Authenticator.tokens.reviews.places.setFilling(filling)
+	}
+	a.Authorizer.reviews.places.setFilling(filling)
+}
+
 // MayRead reports whether the caller of r, or the user that it impersonates and may impersonate, may
 // make the read. The error means that a review has failed, or has taken longer than 10 seconds.
 func (a *Access) MayRead(r *http.Request, read *request.Read) (bool, error) {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/request"
@@ -44,6 +47,45 @@ func readOf(t *testing.T, r *http.Request) *request.Read {
 		t.Fatal(err)
 	}
 	return read
+}
+
+// An authorization webhook may look at every extra attribute, unless the configuration says that none does.
+func TestTokensOfAServiceAccountShareAccessReviewsIfTheirExtraIsIgnored(t *testing.T) {
+	const scopes = "scopes.example.org"
+	status := func(pod, scope string) *authenticationv1.TokenReviewStatus {
+		s := verified("system:serviceaccount:ns:agent")
+		s.User.Extra = map[string]authenticationv1.ExtraValue{
+			serviceaccount.PodNameKey: {pod}, user.CredentialIDKey: {"JTI=" + pod}, scopes: {scope},
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		ignored []string
+		reviews int
+	}{
+		{nil, 3},
+		{[]string{"authentication.kubernetes.io/*"}, 2},
+		{[]string{serviceaccount.PodNameKey, user.CredentialIDKey}, 2},
+		{[]string{serviceaccount.PodNameKey}, 3},
+		{[]string{"authentication.kubernetes.io/", "pod-name"}, 3},
+	} {
+		t.Run(fmt.Sprint(tt.ignored), func(t *testing.T) {
+			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				access.Authorizer.options.IgnoredExtra = tt.ignored
+				reviews.allow = func(spec *authorizationv1.SubjectAccessReviewSpec) bool { return spec.Extra[scopes][0] == "all" }
+				reviews.tokens["a"], reviews.tokens["b"], reviews.tokens["c"] = status("x", "all"), status("y", "all"), status("y", "none")
+				for name, want := range map[string]bool{"a": true, "b": true, "c": false} {
+					r := authenticated(t, access, newRequest("/api/v1/pods", token(name)))
+					if got := access.Allowed(r, readOf(t, r)); got != want {
+						t.Errorf("token %s: %t", name, got)
+					}
+				}
+				if _, n := reviews.counts(); n != tt.reviews {
+					t.Errorf("%d access reviews, want %d", n, tt.reviews)
+				}
+			})
+		})
+	}
 }
 
 func TestAccessReviewHasTheAttributesOfTheRequest(t *testing.T) {

@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +30,8 @@ type AuthorizerOptions struct {
 	Reviews authorizationclient.SubjectAccessReviewsGetter
 	// AllowTTL and DenyTTL are how long the results of reviews are kept; required.
 	AllowTTL, DenyTTL time.Duration
+	// IgnoredExtra are keys of the extra attributes of users that reviews leave out; one may end with "*".
+	IgnoredExtra []string
 	// CORS asks the apiserver for the headers that it adds to responses for an Origin; nil knows of none.
 	CORS func(ctx context.Context, origin string) (http.Header, error)
 	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses and origins that
@@ -108,7 +113,7 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	if attributes.GetUser() == nil {
 		return authorizer.DecisionNoOpinion, "", nil
 	}
-	spec := reviewSpec(attributes)
+	spec := a.spec(attributes)
 	key, err := a.digest(spec, attributes.GetNamespace())
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
@@ -118,13 +123,25 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	return got.Decision, got.reason, err
 }
 
+// spec returns the SubjectAccessReview of attributes, without the ignored extra attributes of their user.
+func (a *Authorizer) spec(attributes authorizer.Attributes) *authorizationv1.SubjectAccessReviewSpec {
+	spec := reviewSpec(attributes)
+	maps.DeleteFunc(spec.Extra, func(key string, _ authorizationv1.ExtraValue) bool {
+		return slices.ContainsFunc(a.options.IgnoredExtra, func(ignored string) bool {
+			beginning, some := strings.CutSuffix(ignored, "*")
+			return key == ignored || some && strings.HasPrefix(key, beginning)
+		})
+	})
+	return spec
+}
+
 // learnedReason is the reason of a decision that the apiserver has made for a request of its own.
 const learnedReason = "allowed by the apiserver"
 
 // recall reports whether attributes are known to be allowed, without a review. After the apiserver has
 // answered a request of these attributes that began after recall, learn keeps that it has allowed them.
 func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, learn func()) {
-	key, err := a.digest(reviewSpec(attributes), attributes.GetNamespace())
+	key, err := a.digest(a.spec(attributes), attributes.GetNamespace())
 	if err != nil {
 		return false, func() {}
 	}

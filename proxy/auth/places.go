@@ -15,17 +15,37 @@ import (
 // at most half of the places, so that a flood of them cannot displace known callers, and those who ask for
 // them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn, and
 // for the connections of one address, since each rejected token ends one.
+//
+// While stores are filled, those without an earlier result take fewer still: the callers of a crowd that comes back wait for the
+// stores anyway, and the apiserver sends those much faster beside few reviews than beside many.
 type places struct {
+	n                 int64
 	all               *semaphore.Weighted
 	unknown, rejected *flowcontrol.Queue
 }
 
+const (
+	// unknownPart is the part of the places that reviews without an earlier positive result take, and fillingPart the
+	// one that they take while stores are filled.
+	unknownPart = 2
+	fillingPart = 16
+)
+
 func newPlaces(n int) *places {
 	few := min(rejectedAtOnce, max(1, int64(n)/4))
 	return &places{
-		semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/2)).NewestFirst().Shared(),
+		int64(n), semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/unknownPart)).NewestFirst().Shared(),
 		flowcontrol.NewQueue(few).NewestFirst().Alternating(),
 	}
+}
+
+// setFilling sets whether stores are filled.
+func (p *places) setFilling(filling bool) {
+	part := int64(unknownPart)
+	if filling {
+		part = fillingPart
+	}
+	p.unknown.SetPlaces(max(1, p.n/part))
 }
 
 // place is what a running review holds of places.

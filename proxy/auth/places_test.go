@@ -16,6 +16,8 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/request"
@@ -230,6 +232,36 @@ func TestUnknownTokenWithoutAPlaceIsRefused(t *testing.T) {
 		if _, refused := errors.AsType[*accounts.Refused](err); !refused {
 			t.Errorf("a token that got no place: %v", err)
 		}
+	})
+}
+
+// A crowd that comes back after a restart waits for the stores: they come first.
+func TestUnknownReviewsAreFewWhileStoresAreFilled(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		released := make(chan struct{})
+		reviews.breakWith(hangs(released))
+		const all, few = reviewsInFlight / unknownPart, reviewsInFlight / fillingPart
+		expect := func(when string, want int) {
+			t.Helper()
+			synctest.Wait()
+			if tokens, accesses := reviews.counts(); tokens != want || accesses != want {
+				t.Errorf("%s: %d reviews of tokens and %d of accesses, want %d", when, tokens, accesses, want)
+			}
+		}
+		access.SetFilling(true)
+		var callers sync.WaitGroup
+		for i := range 2 * all {
+			r := newRequest("/api/v1/pods", token(fmt.Sprint("unknown", i)))
+			r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", i)
+			callers.Go(func() { authenticate(t, access.Authenticator, r) })
+			by := authorizer.AttributesRecord{User: &user.DefaultInfo{Name: fmt.Sprint("user", i)}, Verb: "list", Path: "/metrics"}
+			callers.Go(func() { _, _, _ = access.Authorizer.Authorize(t.Context(), by) })
+		}
+		expect("while stores are filled", few)
+		access.SetFilling(false)
+		expect("afterwards", all)
+		close(released)
+		callers.Wait()
 	})
 }
 

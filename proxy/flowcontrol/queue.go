@@ -17,7 +17,7 @@ import (
 //
 // A Queue does not bound how many wait: what they hold meanwhile is counted by their accounts.
 type Queue struct {
-	newest     bool // of one account, the newest waits least
+	newest     bool // of one account, the newest and the oldest come in turn
 	alternates bool // every other place of a group goes to its newest account
 	shared     bool // no group has all places
 
@@ -46,7 +46,17 @@ type flowGroup struct {
 type flow struct {
 	name    string
 	turn    *list.Element // in flowGroup.turns
-	waiting list.List     // of *Ticket, those first that start first
+	waiting list.List     // of *Ticket, those first that came last if Queue.newest
+	oldest  bool          // the next one is the one that has waited longest
+}
+
+// next returns the request whose turn it is.
+func (f *flow) next() *Ticket {
+	e := f.waiting.Front()
+	if f.oldest {
+		e = f.waiting.Back()
+	}
+	return e.Value.(*Ticket)
 }
 
 // Ticket is a request at a Queue: it waits for its places, or has them.
@@ -70,7 +80,8 @@ func NewQueue(places int64) *Queue {
 }
 
 // NewestFirst makes the newest request of an account the first, so that one which arrives behind a flood
-// of others does not wait for them. It must be called before Join.
+// of others does not wait for them, and the oldest the next: of a crowd that is one account, nobody waits until all others
+// have come. It must be called before Join.
 func (q *Queue) NewestFirst() *Queue {
 	q.newest = true
 	return q
@@ -234,7 +245,7 @@ func (g *flowGroup) next() *Ticket {
 	if g.last {
 		e = g.turns.Back()
 	}
-	return e.Value.(*flow).waiting.Front().Value.(*Ticket)
+	return e.Value.(*flow).next()
 }
 
 // add makes a request wait.
@@ -278,6 +289,7 @@ func (q *Queue) start() {
 		}
 		g.turns.MoveToBack(t.flow.turn)
 		g.last = q.alternates && !g.last
+		t.flow.oldest = q.newest && !t.flow.oldest
 		q.remove(t)
 		q.eligible.Update(g, false) // its next turn is after the others
 		q.running += t.n

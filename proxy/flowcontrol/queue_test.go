@@ -130,7 +130,7 @@ func TestCallersGetPlacesInTurn(t *testing.T) {
 		want   []string
 	}{
 		{"in order of arrival", false, []string{"x", "x", "x"}, []string{"x0", "x1", "x2"}},
-		{"newest first", true, []string{"x", "x", "x"}, []string{"x2", "x1", "x0"}},
+		{"the newest and the oldest in turn", true, []string{"x", "x", "x", "x"}, []string{"x3", "x0", "x2", "x1"}},
 		{"by user", false, []string{"x", "x", "x", "y"}, []string{"x0", "y3", "x1", "x2"}},
 		{"a namespace as one, its accounts in turn", false, []string{a, a, b, b, "x", "x"}, []string{a + "0", "x4", b + "2", "x5", a + "1", b + "3"}},
 	} {

@@ -26,6 +26,8 @@ const (
 // cluster, or whose connection broke, does not ask for everything at once. Of those that wait and fit, the most urgent
 // come first. A reader counts the less the more fills run that its reads have started, so that users take turns.
 type fills struct {
+	filling func(bool) // as Options.Filling; may be nil
+
 	mu      sync.Mutex // guards what follows
 	running []*fill
 	waiting []*fill
@@ -63,9 +65,12 @@ func (f *fills) enter(ctx context.Context, bytes int64, by string, d *demand) (l
 func (f *fills) leave(w *fill) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	is := func(other *fill) bool { return other == w }
+	is, before := func(other *fill) bool { return other == w }, len(f.running)
 	f.running, f.waiting = slices.DeleteFunc(f.running, is), slices.DeleteFunc(f.waiting, is)
 	f.admit()
+	if f.filling != nil && before > 0 && len(f.running) == 0 {
+		f.filling(false)
+	}
 }
 
 // admit gives places to the fills that fit. The caller must hold mu.
@@ -74,6 +79,9 @@ func (f *fills) admit() {
 		f.waiting = slices.DeleteFunc(f.waiting, func(w *fill) bool { return w == next })
 		f.running = append(f.running, next)
 		close(next.enter)
+		if f.filling != nil && len(f.running) == 1 {
+			f.filling(true)
+		}
 	}
 }
 

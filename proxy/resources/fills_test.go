@@ -115,6 +115,24 @@ func TestLargeFillsWaitForEachOtherButNotSmallOnes(t *testing.T) {
 	})
 }
 
+func TestFillingIsToldOfTheFirstAndTheLastFill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{leave: map[string]func(){}}
+		var told []bool
+		q.fills.filling = func(filling bool) { told = append(told, filling) }
+		q.add(t, "huge", maxFillBytes/2, 1)
+		q.add(t, "huge too", maxFillBytes/2, 1)
+		q.add(t, "waits", maxFillBytes/2, 1)
+		q.end("huge")
+		q.end("huge too")
+		q.end("waits")
+		q.add(t, "later", 1, 1)
+		if want := []bool{true, false, true}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
+		}
+	})
+}
+
 func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{leave: map[string]func(){}}
