@@ -20,7 +20,8 @@ const (
 	longest = time.Second
 )
 
-// lanes make the rechecks of all open watches, each when it is due or, where too many are, as soon as it is its turn.
+// lanes make the rechecks of all open watches, each when it is due or, where too many are, as soon as it is its turn: the groups
+// of accounts take turns, so that nobody's revocation waits for the many watches of another.
 type lanes struct {
 	once      sync.Once
 	mu        sync.Mutex // guards what follows
@@ -34,33 +35,57 @@ type lane struct {
 	all     *lanes
 	atOnce  int
 	rest    time.Duration // for each unit of time that a recheck took; 0 for none
-	waiting heap.Heap[*accessRecheck]
+	groups  map[string]*laneGroup
+	later   heap.Heap[*laneGroup] // with nothing due, the next that has first
+	ready   heap.Heap[*laneGroup] // the others, in turn
+	turn    uint64                // of the group that became ready last
 	running int
 	timer   *time.Timer // fires when the next is due; nil before the first
+}
+
+// laneGroup is the waiting rechecks of a group of accounts in one lane.
+type laneGroup struct {
+	lane    *lane
+	name    string
+	waiting heap.Heap[*accessRecheck] // the next that is due first; never empty
+	turn    uint64                    // in lane.ready; 0 in lane.later
+	place   int
 }
 
 // init makes the lanes ready.
 func (s *lanes) init() {
 	s.once.Do(func() {
+		place := func(g *laneGroup) *int { return &g.place }
 		for _, l := range []*lane{&s.changed, &s.failed, &s.sometimes} {
-			l.all, l.atOnce = s, soonAtOnce
-			l.waiting = heap.New(func(a, b *accessRecheck) bool { return a.due.Before(b.due) }, func(a *accessRecheck) *int { return &a.place })
+			l.all, l.atOnce, l.groups = s, soonAtOnce, map[string]*laneGroup{}
+			l.later = heap.New(func(a, b *laneGroup) bool { return a.due().Before(b.due()) }, place)
+			l.ready = heap.New(func(a, b *laneGroup) bool { return a.turn < b.turn }, place)
 		}
 		s.sometimes.atOnce, s.sometimes.rest = 1, restFactor
 	})
 }
+
+// due returns when the next recheck of the group is due.
+func (g *laneGroup) due() time.Time { return g.waiting.All[0].due }
 
 // schedule makes a recheck due after some time, in one lane. One that waits in this lane stays due when it was, if that is earlier.
 func (l *lane) schedule(a *accessRecheck, after time.Duration) {
 	l.all.mu.Lock()
 	defer l.all.mu.Unlock()
 	due := time.Now().Add(after)
-	if a.lane == l && a.due.Before(due) {
+	if a.group != nil && a.group.lane == l && a.due.Before(due) {
 		return
 	}
 	a.remove()
-	a.lane, a.due = l, due
-	l.waiting.Update(a, true)
+	g := l.groups[a.account]
+	if g == nil {
+		g = &laneGroup{lane: l, name: a.account, waiting: heap.New(
+			func(a, b *accessRecheck) bool { return a.due.Before(b.due) }, func(a *accessRecheck) *int { return &a.place })}
+		l.groups[a.account] = g
+	}
+	a.group, a.due = g, due
+	g.waiting.Update(a, true)
+	g.update()
 	l.next()
 }
 
@@ -73,23 +98,58 @@ func (s *lanes) cancel(a *accessRecheck) {
 
 // remove takes a recheck out of its lane. The caller must hold lanes.mu.
 func (a *accessRecheck) remove() {
-	if a.lane != nil {
-		a.lane.waiting.Update(a, false)
-		a.lane = nil
+	if g := a.group; g != nil {
+		a.group = nil
+		g.waiting.Update(a, false)
+		g.update()
 	}
+}
+
+// update puts the group, whose waiting rechecks have changed, where it belongs. The caller must hold lanes.mu.
+func (g *laneGroup) update() {
+	l := g.lane
+	l.of(g).Update(g, false)
+	if len(g.waiting.All) == 0 {
+		delete(l.groups, g.name)
+		return
+	}
+	switch due := !g.due().After(time.Now()); {
+	case !due:
+		g.turn = 0
+	case g.turn == 0:
+		l.turn++
+		g.turn = l.turn
+	}
+	l.of(g).Update(g, true)
+}
+
+// of returns the heap that a group is in.
+func (l *lane) of(g *laneGroup) *heap.Heap[*laneGroup] {
+	if g.turn > 0 {
+		return &l.ready
+	}
+	return &l.later
 }
 
 // next starts what is due, or waits for it. The caller must hold lanes.mu.
 func (l *lane) next() {
-	for l.running < l.atOnce && len(l.waiting.All) > 0 {
-		first := l.waiting.All[0]
-		if wait := time.Until(first.due); wait > 0 {
-			l.wake(wait)
-			return
+	for l.running < l.atOnce {
+		for len(l.later.All) > 0 && !l.later.All[0].due().After(time.Now()) {
+			l.later.All[0].update()
 		}
+		if len(l.ready.All) == 0 {
+			break
+		}
+		g := l.ready.All[0]
+		first := g.waiting.All[0]
+		l.ready.Update(g, false)
+		g.turn = 0 // its next one comes after those of the others
 		first.remove()
 		l.running++
 		go l.run(first)
+	}
+	if l.running < l.atOnce && len(l.later.All) > 0 {
+		l.wake(time.Until(l.later.All[0].due()))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -20,11 +21,12 @@ type slowAccess struct {
 	takes               time.Duration
 	err                 error
 	running, most, made int
+	of                  map[string]int // by the path
 	listeners           []func()
 }
 
 // StillAllowed implements Access.
-func (a *slowAccess) StillAllowed(*http.Request, *request.Read) (*apierrors.StatusError, error) {
+func (a *slowAccess) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.StatusError, error) {
 	a.mu.Lock()
 	a.running++
 	a.most = max(a.most, a.running)
@@ -35,6 +37,10 @@ func (a *slowAccess) StillAllowed(*http.Request, *request.Read) (*apierrors.Stat
 	defer a.mu.Unlock()
 	a.running--
 	a.made++
+	if a.of == nil {
+		a.of = map[string]int{}
+	}
+	a.of[r.URL.Path]++
 	return nil, err
 }
 
@@ -80,6 +86,34 @@ func TestRechecksTakeATenthOfTheTimeHoweverManyWatchesThereAre(t *testing.T) {
 		time.Sleep(time.Minute)
 		if most, made := a.counts(); most != 1 || made < 590 || made > 601 {
 			t.Errorf("%d at a time, %d reviews of 10 ms in a minute", most, made)
+		}
+	})
+}
+
+// Whoever has many watches, with reviews that differ, must not keep the revocation of others' from being noticed.
+func TestWatchesOfOneUserAreRecheckedBesideThousandsOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &slowAccess{takes: 10 * time.Millisecond}
+		s := &Server{Access: a}
+		s.Set(rechecksEvery, false)
+		open := func(user string) {
+			info := &request.Info{Account: accounts.Account{Key: accounts.ByUser(user)}}
+			r, err := http.NewRequestWithContext(request.With(t.Context(), info), http.MethodGet, "/"+user, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.startRechecks(r, nil, response.NewWriteDeadline(nil), func() {}).stop)
+		}
+		for range 10_000 {
+			open("many")
+		}
+		open("one")
+		open("another")
+		time.Sleep(5 * rechecksEvery)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if one, another := a.of["/one"], a.of["/another"]; one < 4 || another < 4 {
+			t.Errorf("%d and %d rechecks in %s", one, another, 5*rechecksEvery)
 		}
 	})
 }

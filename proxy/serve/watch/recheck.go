@@ -38,9 +38,10 @@ type accessRecheck struct {
 	read   *request.Read
 	client *response.WriteDeadline // bounds the rest of the response once access is revoked
 
-	lane  *lane // where it waits; nil while it does not. lanes.mu guards it, and what follows
-	due   time.Time
-	place int // in lane.waiting
+	account string     // the group of the caller's account
+	group   *laneGroup // where it waits; nil while it does not. lanes.mu guards it, and what follows
+	due     time.Time
+	place   int // in group.waiting
 
 	// revoked is called when the watch must end; denied then says why. The loop looks at denied between
 	// events too.
@@ -63,6 +64,9 @@ type accessRecheck struct {
 func (s *Server) startRechecks(r *http.Request, read *request.Read, client *response.WriteDeadline, revoked func()) *accessRecheck {
 	s.lanes.init()
 	a := &accessRecheck{server: s, r: r, read: read, client: client, revoked: revoked, confirmed: time.Now()}
+	if info := request.Lookup(r.Context()); info != nil {
+		a.account = info.Account.Key.Group
+	}
 	s.lanes.sometimes.schedule(a, a.wait())
 	a.ignore = s.Access.Notify(r, read, a.changed)
 	return a
