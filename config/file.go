@@ -152,8 +152,8 @@ type Authentication struct {
 	// apiserver.
 	TokenAudiences []string `json:"tokenAudiences,omitempty"`
 	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
-	// time. Unknown callers and accesses take at most half of the places, a sixteenth while stores are filled, and
-	// those of one address or user at most three quarters of that.
+	// time. Unknown callers and accesses take at most half of the places, while stores are filled as many as make 500
+	// reviews a second, and those of one address or user at most three quarters of that.
 	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
 	// Callers is "all", or "self" to serve only callers that present a token of the user of Sluice's own
 	// credentials, as in a sidecar. That needs no right to make reviews. Requests of others pass through.

@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"errors"
+	"math"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -17,40 +19,71 @@ import (
 // for the connections of one address, since each rejected token ends one.
 //
 // While stores are filled, those without an earlier result take fewer still: the callers of a crowd that comes back wait for the
-// stores anyway, and the apiserver sends those much faster beside few reviews than beside many.
+// stores anyway, and the apiserver sends those much faster beside few reviews than beside many. How many that are follows from
+// how long reviews take at least, since a slow network is no load.
 type places struct {
 	n                 int64
 	all               *semaphore.Weighted
 	unknown, rejected *flowcontrol.Queue
+
+	mu       sync.Mutex // guards what follows
+	filling  bool
+	made     int           // reviews of unknown callers since filling began
+	quickest time.Duration // of these
 }
 
 const (
 	// unknownPart is the part of the places that reviews without an earlier positive result take, and fillingPart the
-	// one that they take while stores are filled.
+	// least that they take while stores are filled.
 	unknownPart = 2
 	fillingPart = 16
+	// fillingRate is about how many such reviews are made in a second meanwhile, once fillingSample have shown how long they take.
+	fillingRate   = 500
+	fillingSample = 8
 )
 
 func newPlaces(n int) *places {
 	few := min(rejectedAtOnce, max(1, int64(n)/4))
 	return &places{
-		int64(n), semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/unknownPart)).NewestFirst().Shared(),
-		flowcontrol.NewQueue(few).NewestFirst().Alternating(),
+		n: int64(n), all: semaphore.NewWeighted(int64(n)), unknown: flowcontrol.NewQueue(max(1, int64(n)/unknownPart)).NewestFirst().Shared(),
+		rejected: flowcontrol.NewQueue(few).NewestFirst().Alternating(),
 	}
 }
 
 // setFilling sets whether stores are filled.
 func (p *places) setFilling(filling bool) {
-	part := int64(unknownPart)
-	if filling {
-		part = fillingPart
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.filling, p.made, p.quickest = filling, 0, math.MaxInt64
+	p.resize()
+}
+
+// took takes note of how long a review took.
+func (p *places) took(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.filling {
+		p.made, p.quickest = p.made+1, min(p.quickest, d)
+		p.resize()
 	}
-	p.unknown.SetPlaces(max(1, p.n/part))
+}
+
+// resize sets how many reviews without an earlier positive result run at the same time. The caller must hold mu.
+func (p *places) resize() {
+	places := p.n / unknownPart
+	if p.filling {
+		few := p.n / fillingPart
+		if p.made >= fillingSample {
+			few = max(few, int64(fillingRate*p.quickest.Seconds()))
+		}
+		places = min(places, few)
+	}
+	p.unknown.SetPlaces(max(1, places))
 }
 
 // place is what a running review holds of places.
 type place struct {
-	all   *semaphore.Weighted
+	of    *places
 	turn  *flowcontrol.Ticket // nil for a known review
 	rests bool                // among those who present many rejected tokens
 }
@@ -59,9 +92,12 @@ type place struct {
 // restFactor times as long as the review took: what they may cost follows from what it costs the apiserver. A review
 // ends early when its callers have gone, but hardly for the apiserver.
 func (p place) leave(ctx context.Context, took time.Duration, rejected bool) {
-	p.all.Release(1)
+	p.of.all.Release(1)
+	if p.turn == nil {
+		return
+	}
+	p.of.took(took)
 	switch {
-	case p.turn == nil:
 	case errors.Is(ctx.Err(), context.Canceled):
 		time.AfterFunc(maxRest, p.turn.Leave)
 	case p.rests && rejected:
@@ -74,7 +110,7 @@ func (p place) leave(ctx context.Context, took time.Duration, rejected bool) {
 // enter waits for a place.
 func (p *places) enter(ctx context.Context, known bool, by asker) (place, error) {
 	if known {
-		return place{all: p.all}, p.acquire(ctx)
+		return place{of: p}, p.acquire(ctx)
 	}
 	turn, rests, err := p.turn(ctx, by)
 	switch {
@@ -87,7 +123,7 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (place, error)
 		turn.Leave()
 		return place{}, err
 	}
-	return place{p.all, turn, rests}, nil
+	return place{p, turn, rests}, nil
 }
 
 // acquire waits for one of all places.

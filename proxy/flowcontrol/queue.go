@@ -104,7 +104,13 @@ func (q *Queue) Shared() *Queue {
 func (q *Queue) SetPlaces(n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if n == q.places {
+		return
+	}
 	q.places = n
+	for _, g := range q.groups { // their share has changed
+		q.update(g)
+	}
 	q.start()
 }
 
@@ -136,11 +142,9 @@ func (q *Queue) Join(k accounts.Key, n, most int64) *Ticket {
 		g = &flowGroup{name: k.Group}
 		q.groups[k.Group] = g
 	}
-	if g.most = most; most == 0 && q.shared {
-		g.most = max(1, q.places*3/4)
-	}
+	g.most = most
 	t := &Ticket{queue: q, group: g, n: n, started: started}
-	if len(q.eligible.All) == 0 && len(g.flows) == 0 && q.fits(t) && g.fits(t) {
+	if len(q.eligible.All) == 0 && len(g.flows) == 0 && q.fits(t) && q.share(t) {
 		q.running += n
 		g.running += n
 		return t
@@ -234,9 +238,13 @@ func (q *Queue) WaitingOf(k accounts.Key) int {
 // fits reports whether the places are free, or nobody has any.
 func (q *Queue) fits(t *Ticket) bool { return q.running == 0 || q.running+t.n <= q.places }
 
-// fits reports whether the group may have the places, or has none.
-func (g *flowGroup) fits(t *Ticket) bool {
-	return g.most == 0 || g.running == 0 || g.running+t.n <= g.most
+// share reports whether the group may have the places, or has none.
+func (q *Queue) share(t *Ticket) bool {
+	most := t.group.most
+	if most == 0 && q.shared {
+		most = max(1, q.places*3/4)
+	}
+	return most == 0 || t.group.running == 0 || t.group.running+t.n <= most
 }
 
 // next returns the waiting request of a group whose turn it is.
@@ -301,7 +309,7 @@ func (q *Queue) start() {
 
 // update makes g eligible if it waits and may run, and forgets it when it neither runs nor waits.
 func (q *Queue) update(g *flowGroup) {
-	wants := len(g.flows) > 0 && g.fits(g.next())
+	wants := len(g.flows) > 0 && q.share(g.next())
 	if wants && g.place == 0 {
 		q.turn++
 		g.turn = q.turn
