@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -282,6 +283,34 @@ func TestReviewsWhileStoresAreFilledKeepTheirRate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// More callers than the apiserver has time for: who has waited long gets its review, or none is made.
+func TestNoReviewIsMadeInVainWhenTooManyCome(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		access.Authenticator.tokens.reviews.places = newPlaces(8)
+		reviews.delay = 50 * time.Millisecond // three at a time: 60 a second, of 100
+		const callers, room = 6000, 60 * 70
+		var all sync.WaitGroup
+		var served atomic.Int64
+		for i := range callers {
+			reviews.mu.Lock()
+			reviews.tokens[fmt.Sprint(i)] = verified("jane")
+			reviews.mu.Unlock()
+			r := newRequest("/api/v1/pods", token(fmt.Sprint(i)))
+			r.RemoteAddr = fmt.Sprint("192.0.2.9:", i)
+			all.Go(func() {
+				if u, _, _ := access.Authenticator.authenticate(r); u != nil {
+					served.Add(1)
+				}
+			})
+			time.Sleep(10 * time.Millisecond)
+		}
+		all.Wait()
+		if sent, _ := reviews.counts(); int64(sent) != served.Load() || sent < room*95/100 {
+			t.Errorf("%d reviews for %d who were served, of %d that can be made", sent, served.Load(), room)
+		}
+	})
 }
 
 // Other callers can share the address, behind a load balancer or by address translation.

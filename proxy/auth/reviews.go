@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// reviewTimeout bounds one review.
+	// reviewTimeout bounds the wait for the place of a review, and then the review: who waits long for a place must not
+	// take it in vain.
 	reviewTimeout = 10 * time.Second
 	// stalePatience is how long a caller waits for the repetition of a review whose last result can
 	// still be used.
@@ -217,7 +218,7 @@ func (r *reviews[V]) join(caller context.Context, key digest, known bool, by ask
 	}
 	v.shared.Join(caller)
 	if starts {
-		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout)
+		ctx, cancel := context.WithCancel(context.Background())
 		v.cancel, r.running[key] = cancel, v
 		go r.run(v.shared.In(ctx), key, v, by, ask)
 	}
@@ -239,7 +240,7 @@ func (r *reviews[V]) leave(key digest, v *review[V]) {
 	}
 }
 
-// run makes a review. It ends at the latest after reviewTimeout.
+// run makes a review. It ends at the latest after twice reviewTimeout.
 func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker, ask func(context.Context) (result[V], error)) {
 	defer v.cancel()
 	defer v.shared.End()
@@ -271,10 +272,14 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 
 func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	ask func(context.Context) (result[V], error)) (result[V], error) {
-	p, err := r.places.enter(ctx, known, by)
+	waits, cancel := context.WithTimeout(ctx, reviewTimeout)
+	p, err := r.places.enter(waits, known, by)
+	cancel()
 	if err != nil {
 		return result[V]{}, err
 	}
+	ctx, cancel = context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
 	begin := time.Now()
 	r.metrics.started()
 	got, err := ask(ctx)

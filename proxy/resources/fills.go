@@ -20,6 +20,10 @@ const (
 	solePart = 2
 	// fillPlaceFor is how long a fill keeps its place: one that hangs must not keep others waiting.
 	fillPlaceFor = 30 * time.Second
+	// fillingMost is how long others are told at most that stores are filled, and fillingRest for how many times as long as they
+	// were told they are not told again: some fills hang, and are repeated again and again.
+	fillingMost = 10 * time.Second
+	fillingRest = 5
 )
 
 // fills bounds the stores that are filled at the same time, so that a gateway which starts before a busy
@@ -31,6 +35,10 @@ type fills struct {
 	mu      sync.Mutex // guards what follows
 	running []*fill
 	waiting []*fill
+	told    bool        // what filling was told last
+	since   time.Time   // when
+	rests   time.Time   // until when it is not told again
+	retell  *time.Timer // for when that, or fillingMost, is over; nil before the first
 }
 
 // fill is a fill that runs or waits for its place.
@@ -65,12 +73,9 @@ func (f *fills) enter(ctx context.Context, bytes int64, by string, d *demand) (l
 func (f *fills) leave(w *fill) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	is, before := func(other *fill) bool { return other == w }, len(f.running)
+	is := func(other *fill) bool { return other == w }
 	f.running, f.waiting = slices.DeleteFunc(f.running, is), slices.DeleteFunc(f.waiting, is)
 	f.admit()
-	if f.filling != nil && before > 0 && len(f.running) == 0 {
-		f.filling(false)
-	}
 }
 
 // admit gives places to the fills that fit. The caller must hold mu.
@@ -79,9 +84,38 @@ func (f *fills) admit() {
 		f.waiting = slices.DeleteFunc(f.waiting, func(w *fill) bool { return w == next })
 		f.running = append(f.running, next)
 		close(next.enter)
-		if f.filling != nil && len(f.running) == 1 {
-			f.filling(true)
-		}
+	}
+	f.tell()
+}
+
+// tell tells whether stores are filled, unless it is to rest from that. The caller must hold mu.
+func (f *fills) tell() {
+	now, runs := time.Now(), len(f.running) > 0
+	switch {
+	case f.filling == nil:
+		return
+	case f.told && (!runs || now.Sub(f.since) >= fillingMost):
+		f.told, f.rests = false, now.Add(fillingRest*now.Sub(f.since))
+		f.filling(false)
+	case !f.told && runs && !now.Before(f.rests):
+		f.told, f.since = true, now
+		f.filling(true)
+	}
+	if !runs {
+		return
+	}
+	next := f.rests
+	if f.told {
+		next = f.since.Add(fillingMost)
+	}
+	if f.retell == nil {
+		f.retell = time.AfterFunc(next.Sub(now), func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.tell()
+		})
+	} else {
+		f.retell.Reset(next.Sub(now))
 	}
 }
 

@@ -125,10 +125,53 @@ func TestFillingIsToldOfTheFirstAndTheLastFill(t *testing.T) {
 		q.add(t, "waits", maxFillBytes/2, 1)
 		q.end("huge")
 		q.end("huge too")
+		time.Sleep(time.Second)
 		q.end("waits")
 		q.add(t, "later", 1, 1)
+		if want := []bool{true, false}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
+		}
+		time.Sleep(fillingRest * time.Second)
+		synctest.Wait()
 		if want := []bool{true, false, true}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
+		}
+	})
+}
+
+// A conversion webhook that does not answer makes fills hang, which are repeated.
+func TestFillsThatHangAreToldASixthOfTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var since time.Time
+		var total time.Duration
+		f := fills{filling: func(filling bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !filling {
+				total += time.Since(since)
+			}
+			since = time.Now()
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var all sync.WaitGroup
+		for i := range 3 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * 20 * time.Second)
+				for ctx.Err() == nil {
+					leave, err := f.enter(ctx, 1, "jane", demandOf(Reader{User: "jane", Whole: true}))
+					if err == nil {
+						time.Sleep(time.Minute)
+					}
+					leave()
+					time.Sleep(time.Second)
+				}
+			})
+		}
+		all.Wait()
+		if total < 5*time.Minute || total > 11*time.Minute {
+			t.Errorf("told for %s of an hour", total)
 		}
 	})
 }

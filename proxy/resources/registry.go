@@ -46,7 +46,8 @@ type Options struct {
 	// Watches is called when a watch of a resource is open at the apiserver. It returns a function
 	// that is called when that watch is closed. Nil counts none.
 	Watches func(group, version, resource string) (closed func())
-	// Filling is called when stores begin to be filled, and when none is any more; it must not block. It may be nil.
+	// Filling is called when stores begin to be filled, and when none is any more or they have been for long; it must not
+	// block. It may be nil.
 	Filling func(bool)
 	// Shares begins what traces show of the work of proofs; nil shows nothing.
 	Shares func(name string) fence.Shared

@@ -20,8 +20,9 @@ const (
 	longest = time.Second
 )
 
-// lanes make the rechecks of all open watches, each when it is due or, where too many are, as soon as it is its turn: the groups
-// of accounts take turns, so that nobody's revocation waits for the many watches of another.
+// lanes make the rechecks of all open watches, each when it is due or, where too many are, as soon as it is its turn. Half of the
+// time goes to those that have been due for longest, so that who has many watches is not kept back, and half to the groups of
+// accounts by the time that they have had, so that nobody's revocation waits for the many watches of another, or for slow reviews.
 type lanes struct {
 	once      sync.Once
 	mu        sync.Mutex // guards what follows
@@ -37,8 +38,10 @@ type lane struct {
 	rest    time.Duration // for each unit of time that a recheck took; 0 for none
 	groups  map[string]*laneGroup
 	later   heap.Heap[*laneGroup] // with nothing due, the next that has first
-	ready   heap.Heap[*laneGroup] // the others, in turn
-	turn    uint64                // of the group that became ready last
+	ready   heap.Heap[*laneGroup] // the others, the one first that has had the least time
+	longest heap.Heap[*laneGroup] // the same, the one first that has been due for longest
+	least   time.Duration         // that a group which becomes ready is taken to have had
+	turns   time.Duration         // how much more time went to ready than to longest
 	running int
 	timer   *time.Timer // fires when the next is due; nil before the first
 }
@@ -47,19 +50,25 @@ type lane struct {
 type laneGroup struct {
 	lane    *lane
 	name    string
-	waiting heap.Heap[*accessRecheck] // the next that is due first; never empty
-	turn    uint64                    // in lane.ready; 0 in lane.later
-	place   int
+	waiting heap.Heap[*accessRecheck] // the next that is due first
+	ready   bool                      // it is in lane.ready and lane.longest, rather than in lane.later
+	had     time.Duration             // the time that its rechecks took, and rested
+	place   int                       // in lane.later or lane.ready
+	overdue int                       // its place in lane.longest
 }
+
+// laneTick is the time that a recheck has had when it begins, so that of groups which have had the same not all begin for one.
+const laneTick = time.Millisecond
 
 // init makes the lanes ready.
 func (s *lanes) init() {
 	s.once.Do(func() {
-		place := func(g *laneGroup) *int { return &g.place }
+		place, overdue := func(g *laneGroup) *int { return &g.place }, func(g *laneGroup) *int { return &g.overdue }
+		byDue := func(a, b *laneGroup) bool { return a.due().Before(b.due()) }
 		for _, l := range []*lane{&s.changed, &s.failed, &s.sometimes} {
 			l.all, l.atOnce, l.groups = s, soonAtOnce, map[string]*laneGroup{}
-			l.later = heap.New(func(a, b *laneGroup) bool { return a.due().Before(b.due()) }, place)
-			l.ready = heap.New(func(a, b *laneGroup) bool { return a.turn < b.turn }, place)
+			l.later, l.longest = heap.New(byDue, place), heap.New(byDue, overdue)
+			l.ready = heap.New(func(a, b *laneGroup) bool { return a.had < b.had }, place)
 		}
 		s.sometimes.atOnce, s.sometimes.rest = 1, restFactor
 	})
@@ -105,27 +114,26 @@ func (a *accessRecheck) remove() {
 	}
 }
 
-// update puts the group, whose waiting rechecks have changed, where it belongs. The caller must hold lanes.mu.
+// update puts the group, whose waiting rechecks or time have changed, where it belongs. The caller must hold lanes.mu.
 func (g *laneGroup) update() {
 	l := g.lane
 	l.of(g).Update(g, false)
+	l.longest.Update(g, false)
 	if len(g.waiting.All) == 0 {
 		delete(l.groups, g.name)
 		return
 	}
-	switch due := !g.due().After(time.Now()); {
-	case !due:
-		g.turn = 0
-	case g.turn == 0:
-		l.turn++
-		g.turn = l.turn
+	before := g.ready
+	if g.ready = !g.due().After(time.Now()); g.ready && !before {
+		g.had = max(g.had, l.least)
 	}
 	l.of(g).Update(g, true)
+	l.longest.Update(g, g.ready)
 }
 
-// of returns the heap that a group is in.
+// of returns the heap that a group is in by its place.
 func (l *lane) of(g *laneGroup) *heap.Heap[*laneGroup] {
-	if g.turn > 0 {
+	if g.ready {
 		return &l.ready
 	}
 	return &l.later
@@ -140,13 +148,16 @@ func (l *lane) next() {
 		if len(l.ready.All) == 0 {
 			break
 		}
-		g := l.ready.All[0]
+		g, inTurn := l.longest.All[0], l.turns <= 0
+		if inTurn {
+			g = l.ready.All[0]
+			l.least = g.had
+		}
+		g.had += laneTick
 		first := g.waiting.All[0]
-		l.ready.Update(g, false)
-		g.turn = 0 // its next one comes after those of the others
 		first.remove()
 		l.running++
-		go l.run(first)
+		go l.run(first, g, inTurn)
 	}
 	if l.running < l.atOnce && len(l.later.All) > 0 {
 		l.wake(time.Until(l.later.All[0].due()))
@@ -166,24 +177,33 @@ func (l *lane) wake(after time.Duration) {
 	})
 }
 
-// run makes a recheck.
-func (l *lane) run(a *accessRecheck) {
+// run makes a recheck of a group, in its turn or because it has been due for longest.
+func (l *lane) run(a *accessRecheck, of *laneGroup, inTurn bool) {
+	begin := time.Now()
+	done := sync.OnceFunc(func() { l.done(of, inTurn, time.Since(begin)) })
 	if l.rest == 0 {
 		a.check()
-		l.done()
+		done()
 		return
 	}
-	begin, done := time.Now(), sync.OnceFunc(l.done)
 	late := time.AfterFunc(longest, done)
 	a.check()
 	late.Stop()
 	time.AfterFunc(min(l.rest*time.Since(begin), maxRest), done)
 }
 
-// done gives the place of a recheck to the next one.
-func (l *lane) done() {
+// done gives the place of a recheck of a group, which has had it for some time, to the next one.
+func (l *lane) done(of *laneGroup, inTurn bool, had time.Duration) {
 	l.all.mu.Lock()
 	defer l.all.mu.Unlock()
 	l.running--
+	if inTurn {
+		l.turns += had
+	} else {
+		l.turns -= had
+	}
+	if of.had += had; l.groups[of.name] == of {
+		of.update()
+	}
 	l.next()
 }

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -21,12 +22,11 @@ type slowAccess struct {
 	takes               time.Duration
 	err                 error
 	running, most, made int
-	of                  map[string]int // by the path
 	listeners           []func()
 }
 
 // StillAllowed implements Access.
-func (a *slowAccess) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.StatusError, error) {
+func (a *slowAccess) StillAllowed(*http.Request, *request.Read) (*apierrors.StatusError, error) {
 	a.mu.Lock()
 	a.running++
 	a.most = max(a.most, a.running)
@@ -37,10 +37,6 @@ func (a *slowAccess) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.
 	defer a.mu.Unlock()
 	a.running--
 	a.made++
-	if a.of == nil {
-		a.of = map[string]int{}
-	}
-	a.of[r.URL.Path]++
 	return nil, err
 }
 
@@ -90,32 +86,84 @@ func TestRechecksTakeATenthOfTheTimeHoweverManyWatchesThereAre(t *testing.T) {
 	})
 }
 
-// Whoever has many watches, with reviews that differ, must not keep the revocation of others' from being noticed.
-func TestWatchesOfOneUserAreRecheckedBesideThousandsOfAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &slowAccess{takes: 10 * time.Millisecond}
-		s := &Server{Access: a}
-		s.Set(rechecksEvery, false)
-		open := func(user string) {
-			info := &request.Info{Account: accounts.Account{Key: accounts.ByUser(user)}}
-			r, err := http.NewRequestWithContext(request.With(t.Context(), info), http.MethodGet, "/"+user, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.startRechecks(r, nil, response.NewWriteDeadline(nil), func() {}).stop)
-		}
-		for range 10_000 {
-			open("many")
-		}
-		open("one")
-		open("another")
-		time.Sleep(5 * rechecksEvery)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if one, another := a.of["/one"], a.of["/another"]; one < 4 || another < 4 {
-			t.Errorf("%d and %d rechecks in %s", one, another, 5*rechecksEvery)
-		}
-	})
+// watches are those of a user whose reviews take some time.
+type watches struct {
+	user  string
+	n     int
+	takes time.Duration
+}
+
+// usersAccess is an Access whose reviews take as long as the user's, and counts those of each watch.
+type usersAccess struct {
+	slowAccess
+	takes map[string]time.Duration // by user
+	of    map[string]map[string]int
+}
+
+// StillAllowed implements Access.
+func (a *usersAccess) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.StatusError, error) {
+	user, watch := r.URL.Path[1:], r.URL.RawQuery
+	time.Sleep(a.takes[user])
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of[user] == nil {
+		a.of[user] = map[string]int{}
+	}
+	a.of[user][watch]++
+	return nil, nil
+}
+
+// The users of a gateway must not delay the end of each other's revoked watches much: not by many watches with reviews that
+// differ, nor by slow reviews; and who has many must not wait for everybody each time.
+func TestUsersShareTheTimeOfRechecks(t *testing.T) {
+	const quick = 2 * time.Millisecond // 50 a second from time to time, with the pauses
+	nodes := make([]watches, 500)
+	for i := range nodes {
+		nodes[i] = watches{fmt.Sprint("node", i), 30, quick}
+	}
+	for _, tt := range []struct {
+		name    string
+		victim  watches
+		others  []watches
+		changed bool // the access rules of all
+		within  time.Duration
+	}{
+		{"one beside thousands", watches{"one", 1, quick}, []watches{{"many", 10_000, quick}}, false, rechecksEvery + time.Second},
+		{"a thousand beside many users", watches{"agents", 1000, quick}, nodes, false, 12 * time.Minute},
+		{"quick ones beside slow ones", watches{"agents", 1000, quick}, []watches{{"slow", 40, 2 * time.Second}}, false, 3 * time.Minute},
+		{"after a change", watches{"agents", 500, quick}, []watches{{"hangs", 500, recheckLimit}}, true, time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &usersAccess{takes: map[string]time.Duration{}, of: map[string]map[string]int{}}
+				s := &Server{Access: a}
+				s.Set(rechecksEvery, false)
+				for _, w := range append(tt.others, tt.victim) {
+					a.takes[w.user] = w.takes
+					for i := range w.n {
+						info := &request.Info{Account: accounts.Account{Key: accounts.ByUser(w.user)}}
+						r, err := http.NewRequestWithContext(
+							request.With(t.Context(), info), http.MethodGet, fmt.Sprintf("/%s?%d", w.user, i), http.NoBody)
+						if err != nil {
+							t.Fatal(err)
+						}
+						t.Cleanup(s.startRechecks(r, nil, response.NewWriteDeadline(nil), func() {}).stop)
+					}
+				}
+				if tt.changed {
+					for _, f := range a.listeners {
+						f()
+					}
+				}
+				time.Sleep(tt.within)
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				if n := len(a.of[tt.victim.user]); n < tt.victim.n {
+					t.Errorf("%d of %d watches were rechecked within %s", n, tt.victim.n, tt.within)
+				}
+			})
+		})
+	}
 }
 
 func TestFewWatchesAreRecheckedWithinTheirInterval(t *testing.T) {
