@@ -23,7 +23,8 @@ type Limits struct {
 	// UnauthenticatedUpstream is how many requests of unauthenticated callers are passed to the apiserver at
 	// the same time, each over a connection of its own.
 	UnauthenticatedUpstream int `json:"unauthenticatedUpstream,omitempty" reload:"true"`
-	// UpstreamStreams are the watches and sessions that are passed to the apiserver at the same time.
+	// UpstreamStreams are the watches and sessions that are passed to the apiserver at the same time; 0 means an eighth of
+	// the file descriptors. Each counts 56 KiB of memory, too.
 	UpstreamStreams int `json:"upstreamStreams,omitempty" reload:"true"`
 	// LongReads is how many lists and initial events of more than 256 KiB Sluice works on at the
 	// same time. They take turns of a millisecond, so that each user gets as much of the CPU as any
@@ -46,7 +47,6 @@ func (l *Limits) setDefaults() {
 	// decide first.
 	set(&l.Seats, 900)
 	set(&l.UnauthenticatedUpstream, 64)
-	set(&l.UpstreamStreams, 10_000)
 	set(&l.QueueWait.Duration, 10*time.Second)
 	set(&l.HeaderBytes, 64<<10)
 	set(&l.HeaderFields, 500)

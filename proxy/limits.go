@@ -18,7 +18,9 @@ func Totals(l *config.Limits, m accounts.Machine) accounts.Totals {
 	if l.Connections > 0 {
 		t[accounts.Connections] = int64(l.Connections)
 	}
-	t[accounts.Streams] = min(t[accounts.Streams], int64(l.UpstreamStreams))
+	if l.UpstreamStreams > 0 {
+		t[accounts.Streams] = int64(l.UpstreamStreams)
+	}
 	return t
 }
 

@@ -25,8 +25,11 @@ func TestTotalsAreThoseOfTheTable(t *testing.T) {
 		"1/16 of the memory, at most 64 MiB": func(g given) int64 { return min(g.m.Memory/16, 64<<20) },
 		"half of the memory":                 func(g given) int64 { return g.m.Memory / 2 },
 		"a quarter of the memory":            func(g given) int64 { return g.m.Memory / 4 },
-		"`limits.upstreamStreams`, at most 1/8 of the descriptors": func(g given) int64 {
-			return min(int64(g.l.UpstreamStreams), g.m.Descriptors/8)
+		"`limits.upstreamStreams`, or 1/8 of the descriptors": func(g given) int64 {
+			if g.l.UpstreamStreams > 0 {
+				return int64(g.l.UpstreamStreams)
+			}
+			return g.m.Descriptors / 8
 		},
 		"a third of `limits.seats`, and of the seats of each priority level while others wait for these": func(g given) int64 {
 			return int64(g.l.Seats) / 3
