@@ -28,6 +28,7 @@ const (
 // received is what a connection holds and no request counts: a handshake, over HTTP/1 a header that is not complete, and
 // over HTTP/2 streams without a handler of Sluice's.
 type received struct {
+	all     atomic.Int64 // bytes since it was opened
 	http1   atomic.Bool
 	http2   atomic.Bool // streams count instead of bytes
 	bytes   atomic.Int64
@@ -40,6 +41,7 @@ type received struct {
 // from then on. An error means that it must close: there is no memory for it.
 func (c *conn) receive(n int) error {
 	r := &c.received
+	r.all.Add(int64(n))
 	if r.http2.Load() || c.inBody() {
 		return nil
 	}

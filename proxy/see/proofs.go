@@ -22,6 +22,8 @@ type Proofs struct {
 	Forwarded     int                 `json:"forwarded"`        // reads that cost the apiserver less than a proof
 	CPUSeconds    float64             `json:"apiserverSeconds"` // of all of these
 	Doubts        []string            `json:"doubts"`           // what keeps proofs away now
+
+	inVain bool // a read has waited in vain, and nothing has proven the cache since
 }
 
 // ProofKind is how one kind of proof served the reads of all resources.
@@ -59,7 +61,7 @@ func (s *Sampler) proofs(f *Facts, r reading) {
 		p := &Proofs{
 			Last: string(known.Last.Proof), Reads: known.Proven, Probes: known.Probes, RollCalls: known.Inventories,
 			SecondWatches: known.SecondWatches, Forwarded: known.Forwarded, CPUSeconds: known.Seconds + known.Uncharged,
-			Doubts: doubts(&known.Facts),
+			Doubts: doubts(&known.Facts), inVain: known.Facts.Stalled,
 		}
 		if p.Last != "" {
 			p.LastSeconds, p.TookSeconds = new(max(0, f.At.Sub(known.Last.At).Seconds())), new(known.Last.Took.Seconds())

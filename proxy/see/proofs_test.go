@@ -54,4 +54,7 @@ func TestProofsShowWhatFencesKnow(t *testing.T) {
 	if r := status.Resources[0].Proofs; r == nil || r.Reads[fence.ByInventory] != 4 || len(r.Doubts) != 2 || len(status.Facts.Proofs) != 2 {
 		t.Errorf("JSON: %+v, %+v", r, status.Facts.Proofs)
 	}
+	if status.Verdict.State != stateStalled {
+		t.Errorf("after a read that waited in vain it is %s", status.Verdict.State)
+	}
 }
