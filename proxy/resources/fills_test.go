@@ -118,24 +118,29 @@ func TestLargeFillsWaitForEachOtherButNotSmallOnes(t *testing.T) {
 func TestFillingIsToldOfTheFirstAndTheLastFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{leave: map[string]func(){}}
-		var told []bool
+		var told []bool // guarded by fills.mu
 		q.fills.filling = func(filling bool) { told = append(told, filling) }
+		expect := func(want ...bool) {
+			t.Helper()
+			synctest.Wait()
+			q.fills.mu.Lock()
+			defer q.fills.mu.Unlock()
+			if !slices.Equal(told, want) {
+				t.Errorf("told %v, want %v", told, want)
+			}
+		}
 		q.add(t, "huge", maxFillBytes/2, 1)
 		q.add(t, "huge too", maxFillBytes/2, 1)
 		q.add(t, "waits", maxFillBytes/2, 1)
 		q.end("huge")
 		q.end("huge too")
+		expect(true)
 		time.Sleep(time.Second)
 		q.end("waits")
 		q.add(t, "later", 1, 1)
-		if want := []bool{true, false}; !slices.Equal(told, want) {
-			t.Errorf("told %v, want %v", told, want)
-		}
+		expect(true, false)
 		time.Sleep(fillingRest * time.Second)
-		synctest.Wait()
-		if want := []bool{true, false, true}; !slices.Equal(told, want) {
-			t.Errorf("told %v, want %v", told, want)
-		}
+		expect(true, false, true)
 	})
 }
 
