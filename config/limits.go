@@ -23,8 +23,8 @@ type Limits struct {
 	// UnauthenticatedUpstream is how many requests of unauthenticated callers are passed to the apiserver at
 	// the same time, each over a connection of its own.
 	UnauthenticatedUpstream int `json:"unauthenticatedUpstream,omitempty" reload:"true"`
-	// UpstreamStreams are the watches and sessions that are passed to the apiserver at the same time; 0 means an eighth of
-	// the file descriptors. Each counts 56 KiB of memory, too.
+	// UpstreamStreams are the watches and sessions that are passed to the apiserver at the same time, at most a quarter of
+	// the file descriptors; 0 means an eighth of them. Each counts 56 KiB of memory, too.
 	UpstreamStreams int `json:"upstreamStreams,omitempty" reload:"true"`
 	// LongReads is how many lists and initial events of more than 256 KiB Sluice works on at the
 	// same time. They take turns of a millisecond, so that each user gets as much of the CPU as any

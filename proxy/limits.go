@@ -19,7 +19,7 @@ func Totals(l *config.Limits, m accounts.Machine) accounts.Totals {
 		t[accounts.Connections] = int64(l.Connections)
 	}
 	if l.UpstreamStreams > 0 {
-		t[accounts.Streams] = int64(l.UpstreamStreams)
+		t[accounts.Streams] = min(int64(l.UpstreamStreams), max(64, m.Descriptors/4))
 	}
 	return t
 }

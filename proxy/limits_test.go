@@ -25,9 +25,9 @@ func TestTotalsAreThoseOfTheTable(t *testing.T) {
 		"1/16 of the memory, at most 64 MiB": func(g given) int64 { return min(g.m.Memory/16, 64<<20) },
 		"half of the memory":                 func(g given) int64 { return g.m.Memory / 2 },
 		"a quarter of the memory":            func(g given) int64 { return g.m.Memory / 4 },
-		"`limits.upstreamStreams`, or 1/8 of the descriptors": func(g given) int64 {
+		"`limits.upstreamStreams`, at most 1/4 of the descriptors, or 1/8 of them": func(g given) int64 {
 			if g.l.UpstreamStreams > 0 {
-				return int64(g.l.UpstreamStreams)
+				return min(int64(g.l.UpstreamStreams), g.m.Descriptors/4)
 			}
 			return g.m.Descriptors / 8
 		},
@@ -39,7 +39,9 @@ func TestTotalsAreThoseOfTheTable(t *testing.T) {
 	file.Default()
 	set := file.Limits
 	set.Connections, set.UpstreamStreams, set.Seats = 1000, 100, 60
-	for _, l := range []config.Limits{file.Limits, set} {
+	many := set
+	many.UpstreamStreams = 10_000
+	for _, l := range []config.Limits{file.Limits, set, many} {
 		for _, m := range []accounts.Machine{{Memory: 512 << 20, Descriptors: 4096}, {Memory: 64 << 30, Descriptors: 1 << 20}} {
 			totals := Totals(&l, m)
 			for _, r := range accounts.All() {

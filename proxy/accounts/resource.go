@@ -86,7 +86,7 @@ var rows = [numResources]Row{
 		Scarce: "no account may hold more than three times what is free", Refusal: "passes without being kept, or " + refused429,
 	},
 	Streams: {
-		Name: "streams", Unit: "requests", Bytes: 56 << 10, Total: "`limits.upstreamStreams`, or 1/8 of the descriptors",
+		Name: "streams", Unit: "requests", Bytes: 56 << 10, Total: "`limits.upstreamStreams`, at most 1/4 of the descriptors, or 1/8 of them",
 		Scarce: "the newest watch or session of the account with the most ends", Refusal: refused429,
 	},
 	SlowResponses: {

@@ -54,7 +54,7 @@ var pathMessages = map[int]message.Message{
 
 // pathAccess returns the caller and the code of the response, 200 if the caller has access.
 func (a *Access) pathAccess(r *http.Request) (u user.Info, caller request.Caller, code int) {
-	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), 2*reviewTimeout)
 	defer cancel()
 	u, caller, err := a.Authenticator.authenticate(r.WithContext(ctx))
 	if unavailable(err) {

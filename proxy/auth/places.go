@@ -58,7 +58,7 @@ func (p *places) setFilling(filling bool) {
 	p.resize()
 }
 
-// took takes note of how long a review took.
+// took takes note of how long a review took that was answered.
 func (p *places) took(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,12 +91,14 @@ type place struct {
 // leave frees the place of a review. After one more rejected token of those who present many, its turn rests for
 // restFactor times as long as the review took: what they may cost follows from what it costs the apiserver. A review
 // ends early when its callers have gone, but hardly for the apiserver.
-func (p place) leave(ctx context.Context, took time.Duration, rejected bool) {
+func (p place) leave(ctx context.Context, took time.Duration, answered, rejected bool) {
 	p.of.all.Release(1)
 	if p.turn == nil {
 		return
 	}
-	p.of.took(took)
+	if answered && !p.rests {
+		p.of.took(took)
+	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		time.AfterFunc(maxRest, p.turn.Leave)

@@ -285,6 +285,27 @@ func TestReviewsWhileStoresAreFilledKeepTheirRate(t *testing.T) {
 	}
 }
 
+// Who hangs up says nothing about how long reviews take.
+func TestOnlyAnswersTellHowLongReviewsTake(t *testing.T) {
+	p := newPlaces(reviewsInFlight)
+	p.setFilling(true)
+	review := func(took time.Duration, answered bool) {
+		t.Helper()
+		held, err := p.enter(t.Context(), false, asker{key: accounts.ByUser("jane")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held.leave(t.Context(), took, answered, false)
+	}
+	for range fillingSample {
+		review(60*time.Millisecond, true)
+	}
+	review(time.Millisecond, false)
+	if n := p.unknown.Places(); n != 30 {
+		t.Errorf("%d places for 500 reviews a second of 60 ms", n)
+	}
+}
+
 // More callers than the apiserver has time for: who has waited long gets its review, or none is made.
 func TestNoReviewIsMadeInVainWhenTooManyCome(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {

@@ -283,7 +283,7 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	begin := time.Now()
 	r.metrics.started()
 	got, err := ask(ctx)
-	p.leave(ctx, time.Since(begin), err == nil && !got.positive)
+	p.leave(ctx, time.Since(begin), err == nil, err == nil && !got.positive)
 	r.metrics.ended(ctx, got.positive, err)
 	return got, err
 }

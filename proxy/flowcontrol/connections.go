@@ -13,7 +13,6 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/request"
-	"sluice/proxy/wait"
 )
 
 const (
@@ -386,7 +385,7 @@ func WithConnection(next http.Handler) http.Handler {
 				c.end(r)
 			}()
 			if r.Body != nil && r.Body != http.NoBody {
-				r.Body = &awaitedBody{ReadCloser: r.Body, conn: c, ctx: r.Context(), from: c.received.all.Load()}
+				r.Body = &awaitedBody{r.Body, c, r.Context()}
 			}
 		}
 		next.ServeHTTP(w, r)
@@ -398,29 +397,15 @@ type awaitedBody struct {
 	io.ReadCloser
 	conn *conn
 	ctx  context.Context
-	from int64 // bytes that the connection had received when the body began, and those that were paced
-	read int64
 }
-
-const (
-	// wrapped is how many bytes more than twice a body over HTTP/1 may be received without a pace: some were read ahead.
-	wrapped = 64 << 10
-	// wrappedPace is how long the client waits for each more: a chunk, or a record of TLS, for every byte of a body takes a
-	// processor many times as long as a body alone.
-	wrappedPace = time.Second / (256 << 10)
-)
 
 // Read implements io.Reader.
 func (b *awaitedBody) Read(p []byte) (int, error) {
 	b.conn.waiting.Add(1)
 	defer b.conn.waiting.Add(-1)
 	n, err := b.ReadCloser.Read(p)
-	b.read += int64(n)
 	if b.conn.received.http1.Load() {
-		if more := b.conn.received.all.Load() - b.from - 2*b.read - wrapped; more > 0 {
-			b.from += more
-			wait.Pause(b.ctx, time.Duration(more)*wrappedPace)
-		}
+		b.conn.received.wrapping.read(b.ctx, int64(n))
 	}
 	return n, err
 }

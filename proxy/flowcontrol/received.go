@@ -28,21 +28,23 @@ const (
 // received is what a connection holds and no request counts: a handshake, over HTTP/1 a header that is not complete, and
 // over HTTP/2 streams without a handler of Sluice's.
 type received struct {
-	all     atomic.Int64 // bytes since it was opened
-	http1   atomic.Bool
-	http2   atomic.Bool // streams count instead of bytes
-	bytes   atomic.Int64
-	streams *streams        // nil until HTTP/2 begins; conn.mu guards it and what follows
-	counted int64           // bytes taken from the account
-	grant   *accounts.Grant // nil while nothing is counted
+	http1    atomic.Bool
+	http2    atomic.Bool // streams count instead of bytes
+	bytes    atomic.Int64
+	wrapping wrapping        // over HTTP/1
+	streams  *streams        // nil until HTTP/2 begins; conn.mu guards it and what follows
+	counted  int64           // bytes taken from the account
+	grant    *accounts.Grant // nil while nothing is counted
 }
 
 // receive counts what the connection has received before HTTP/2 begins, for its address until it is known and for its user
 // from then on. An error means that it must close: there is no memory for it.
 func (c *conn) receive(n int) error {
 	r := &c.received
-	r.all.Add(int64(n))
-	if r.http2.Load() || c.inBody() {
+	if r.http2.Load() {
+		return nil
+	}
+	if r.wrapping.received.Add(int64(n)); c.inBody() {
 		return nil
 	}
 	if r.bytes.Add(int64(n)) <= receivedFree {
@@ -108,6 +110,7 @@ func (c *conn) begin(r *http.Request) {
 	leave(&c.turn)
 	if r.ProtoMajor != 2 {
 		c.settle()
+		c.received.wrapping.begin(r)
 		return
 	}
 	c.change(func(s *streams) { s.begin(r.Context()) })

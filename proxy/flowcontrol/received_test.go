@@ -1,11 +1,8 @@
 package flowcontrol
 
 import (
-	"fmt"
-	"io"
 	"math"
 	"net/http/httptest"
-	"net/http/httputil"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -189,39 +186,5 @@ func TestReceivedBodyCountsForTheRequest(t *testing.T) {
 	before := Bytes(r)
 	if r.ProtoMajor = 2; Bytes(r) != before+int64(len("body")) {
 		t.Errorf("%d bytes over HTTP/2, %d over HTTP/1", Bytes(r), before)
-	}
-}
-
-// arriving counts what is read of a connection.
-type arriving struct {
-	io.Reader
-	conn *conn
-}
-
-func (a arriving) Read(p []byte) (int, error) {
-	n, err := a.Reader.Read(p)
-	a.conn.received.all.Add(int64(n))
-	return n, err
-}
-
-// A chunk for each byte costs the server many times as much as the byte.
-func TestBodyInTinyChunksTakesItsTime(t *testing.T) {
-	const bytes = 256 << 10
-	for chunk, want := range map[int]time.Duration{1: 3750 * time.Millisecond, 4: 0, 1000: 0} {
-		synctest.Test(t, func(t *testing.T) {
-			var sent strings.Builder
-			for range bytes / chunk {
-				fmt.Fprintf(&sent, "%x\r\n%s\r\n", chunk, strings.Repeat("x", chunk))
-			}
-			sent.WriteString("0\r\n\r\n")
-			c := &conn{}
-			c.received.http1.Store(true)
-			received := httputil.NewChunkedReader(arriving{strings.NewReader(sent.String()), c})
-			start := time.Now()
-			n, err := io.Copy(io.Discard, &awaitedBody{ReadCloser: io.NopCloser(received), conn: c, ctx: t.Context()})
-			if took := time.Since(start); err != nil || n != int64(bytes/chunk*chunk) || (took-want).Abs() > 50*time.Millisecond {
-				t.Errorf("%d bytes in chunks of %d took %s, want %s: %v", n, chunk, took, want, err)
-			}
-		})
 	}
 }

@@ -171,5 +171,5 @@ func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan.P
 	if p.ConsistentGet() {
 		return p, h.consistentGet(r, p, q)
 	}
-	return p, h.plans.Resolve(r, p, q.until)
+	return p, h.plans.Resolve(r, p, q.deadline)
 }

@@ -31,5 +31,5 @@ func (h *Handler) consistentGet(r *http.Request, p *plan.Plan, q *attempt) error
 		}
 		return q.Forward(p, c.Fence.Forward(need.Bytes))
 	}
-	return h.plans.Resolve(r, p, q.until)
+	return h.plans.Resolve(r, p, q.deadline)
 }

@@ -46,16 +46,25 @@ const (
 type attempt struct {
 	fresh.Attempt
 	budget *passBudget
-	until  time.Time    // it may wait
+	until  time.Time    // it may wait; zero before deadline
 	claim  *claim       // nil until the read has to pass
 	reason outcome.Pass // why the read has waited; empty if it has not
 }
 
 func (h *Handler) newAttempt() *attempt {
 	now := time.Now()
-	q := &attempt{budget: h.budget, until: now.Add(passPatience + rand.N(refuseSpread))}
+	q := &attempt{budget: h.budget}
 	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs.Since(now), Began: now}
 	return q
+}
+
+// deadline returns until when the request may wait. Its patience begins with the first call: reviews of its caller that took
+// long take nothing of it.
+func (q *attempt) deadline() time.Time {
+	if q.until.IsZero() {
+		q.until = time.Now().Add(passPatience + rand.N(refuseSpread))
+	}
+	return q.until
 }
 
 // claims asks for room for a read and reports whether there is.
@@ -156,7 +165,7 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 		return reason
 	}
 	f.room = q.claims(p, passCost(p, h.options.Resources, reason), h.recovers(p, reason))
-	f.late = time.Until(q.until) <= 0
+	f.late = time.Until(q.deadline()) <= 0
 	for {
 		switch next(f) {
 		case actionPass:
@@ -188,7 +197,7 @@ func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
 	ctx, span := trace.Start(ctx, "room")
 	defer span.End()
-	ctx, cancel := context.WithDeadline(ctx, q.until)
+	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	defer cancel()
 	if reason != resources.NotInSync && reason != outcome.NotProvenInTime {
 		select {

@@ -410,3 +410,20 @@ func TestAReadOfAStoreThatIsNotThereCostsWhatItMaySelect(t *testing.T) {
 		}
 	}
 }
+
+// After a restart, when stores are filled, reviews take longest.
+func TestPatienceBeginsAfterTheReviewOfTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &Handler{options: Options{Metrics: NewMetrics(nil)}}
+		q := h.newAttempt()
+		time.Sleep(2 * passPatience)
+		until := q.deadline()
+		if left := time.Until(until); left < passPatience || left > passPatience+refuseSpread {
+			t.Errorf("%s are left after a long review", left)
+		}
+		time.Sleep(time.Second)
+		if again := q.deadline(); !again.Equal(until) {
+			t.Errorf("the deadline has moved by %s", again.Sub(until))
+		}
+	})
+}

@@ -116,8 +116,8 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 }
 
 // Resolve completes a plan, or returns why the read passes. It waits for a store that is being filled, at most
-// until the deadline. Checks that cost little come first.
-func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
+// until the deadline, for which it asks when the caller has been reviewed. Checks that cost little come first.
+func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) error {
 	if _, reason := o.Resources.Look(p.Read.GroupVersionResource); reason == resources.Excluded && p.Info.Why == nil {
 		return outcome.Pass(reason) // it passes in any case, and the apiserver authorizes it
 	}
@@ -133,7 +133,7 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
 		p.Info.Why.Rule(why.Selectors, false, request.ErrLargeSelector.Error)
 		return outcome.LargeSelector
 	}
-	if err := p.lookup(r.Context(), o.Resources, deadline); err != nil {
+	if err := p.lookup(r.Context(), o.Resources, deadline()); err != nil {
 		return err
 	}
 	unknown := o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists

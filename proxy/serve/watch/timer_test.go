@@ -57,7 +57,7 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 		o := plan.Options{Resources: e, Access: e.Access}
 		p, err := o.Parse(r, request.From(r.Context()))
 		if err == nil {
-			err = o.Resolve(r, p, time.Time{})
+			err = o.Resolve(r, p, func() time.Time { return time.Time{} })
 		}
 		if err != nil {
 			t.Fatal(err)
