@@ -152,8 +152,8 @@ type Authentication struct {
 	// apiserver.
 	TokenAudiences []string `json:"tokenAudiences,omitempty"`
 	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
-	// time. Unknown callers and accesses take at most half of the places, while stores are filled as many as make 500
-	// reviews a second, and those of one address or user at most three quarters of that.
+	// time. Reviews of unknown callers and accesses use at most half of them, or fewer while caches are being filled
+	// (about 500 reviews per second), and those of one address or user at most three quarters of that.
 	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
 	// Callers is "all", or "self" to serve only callers that present a token of the user of Sluice's own
 	// credentials, as in a sidecar. That needs no right to make reviews. Requests of others pass through.
@@ -191,7 +191,7 @@ type Authorization struct {
 	WatchRecheck metav1.Duration `json:"watchRecheck,omitempty" reload:"true"`
 	// IgnoredExtra lists keys of the extra attributes of users that no authorizer of the cluster looks at, such as
 	// "authentication.kubernetes.io/*", where the "*" stands for any rest. Access reviews leave them out, so that the pods
-	// of a DaemonSet, each with a token of its own, share them. Of kube-apiserver's own authorizers, only webhooks look at any.
+	// of a DaemonSet, each with a token of its own, share them. Do not set it if an authorization webhook looks at them.
 	IgnoredExtra []string `json:"ignoredExtra,omitempty"`
 }
 

@@ -37,7 +37,7 @@ func (f *File) problems() []Problem {
 	for i, key := range f.Authorization.IgnoredExtra {
 		rest := strings.TrimSuffix(key, "*")
 		p.check(rest != "" && !strings.Contains(rest, "*"), fmt.Sprintf("authorization.ignoredExtra[%d]", i),
-			fmt.Sprintf("%q is not a key, such as \"authentication.kubernetes.io/pod-uid\", or the beginning of some with a * behind it", key))
+			fmt.Sprintf("%q is not a key, such as \"authentication.kubernetes.io/pod-uid\", or a prefix followed by *", key))
 	}
 	p.check(f.Tracing.Endpoint == "" || httpURL(f.Tracing.Endpoint), "tracing.endpoint", "is not an http or https URL")
 	u, err := url.Parse(f.Tracing.Endpoint)

@@ -18,9 +18,9 @@ import (
 // them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn, and
 // for the connections of one address, since each rejected token ends one.
 //
-// While stores are filled, those without an earlier result take fewer still: the callers of a crowd that comes back wait for the
-// stores anyway, and the apiserver sends those much faster beside few reviews than beside many. How many that are follows from
-// how long reviews take at least, since a slow network is no load.
+// While stores are being filled, reviews without an earlier result use fewer places: clients that reconnect after a restart wait
+// for the stores anyway, and the apiserver sends these much faster when it handles few reviews at the same time. The number
+// follows from the shortest duration of a review, so that a slow network does not lower their rate.
 type places struct {
 	n                 int64
 	all               *semaphore.Weighted
@@ -33,11 +33,11 @@ type places struct {
 }
 
 const (
-	// unknownPart is the part of the places that reviews without an earlier positive result take, and fillingPart the
-	// least that they take while stores are filled.
+	// unknownPart divides the places for reviews without an earlier positive result, and fillingPart the least of them while
+	// stores are being filled.
 	unknownPart = 2
 	fillingPart = 16
-	// fillingRate is about how many such reviews are made in a second meanwhile, once fillingSample have shown how long they take.
+	// fillingRate is the approximate number of such reviews per second meanwhile, after fillingSample have been measured.
 	fillingRate   = 500
 	fillingSample = 8
 )

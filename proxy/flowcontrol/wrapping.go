@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// wrappingFree is how many bytes more than twice its headers and bodies a connection may receive over HTTP/1 without
-	// waiting: some were read ahead, or belong to a handshake.
+	// wrappingFree is the burst of overhead that an HTTP/1 connection may receive without delay: bytes beyond twice its
+	// headers and bodies. It covers the TLS handshake and what is read ahead.
 	wrappingFree = 64 << 10
-	// wrappingPace is how long its client waits for each more. A chunk, or a record of TLS, for every byte of a body takes a
-	// processor many times as long as the body alone.
+	// wrappingPace delays each further byte of overhead. Parsing a chunk or a TLS record for every byte of a body costs
+	// many times as much CPU as the body itself.
 	wrappingPace = time.Second / (256 << 10)
 )
 
-// wrapping is how much more a connection receives over HTTP/1 than its requests have, which takes its time. Chunks of bodies
-// that nobody reads count as well: net/http reads them before the next request.
+// wrapping is a token bucket for the overhead of chunked encoding and TLS records on an HTTP/1 connection. Bodies that no
+// handler reads count as well, since net/http discards them before the next request.
 type wrapping struct {
 	received atomic.Int64 // bytes since the connection was opened
 
@@ -34,29 +34,23 @@ type wrapping struct {
 // begin takes note of a request. It waits, if the client has to.
 func (w *wrapping) begin(r *http.Request) {
 	w.mu.Lock()
-	had := headerBytes(r) + w.known
+	pause := w.charge(headerBytes(r) + w.known)
 	w.known = max(0, r.ContentLength)
 	w.mu.Unlock()
-	w.had(r.Context(), had)
+	wait.Pause(r.Context(), pause)
 }
 
 // read takes note of bytes of a body. It waits, if the client has to.
 func (w *wrapping) read(ctx context.Context, n int64) {
 	w.mu.Lock()
 	w.known = max(0, w.known-n)
+	pause := w.charge(n)
 	w.mu.Unlock()
-	w.had(ctx, n)
+	wait.Pause(ctx, pause)
 }
 
-// had takes note of bytes that a request had.
-func (w *wrapping) had(ctx context.Context, n int64) {
-	wait.Pause(ctx, w.charge(n))
-}
-
-// charge returns how long the client has to wait, after a request had n more bytes.
+// charge returns how long the client has to wait, after a request had n more bytes. The caller must hold mu.
 func (w *wrapping) charge(n int64) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	received := w.received.Load()
 	w.balance += received - w.seen - 2*n
 	w.seen = received

@@ -11,29 +11,25 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/test/support/proxytest"
 )
 
-// single is a listener that accepts one connection.
-type single struct {
-	conns  chan net.Conn
-	closed chan struct{}
+// countedListener is a listener whose only connection is conn.
+type countedListener struct {
+	*proxytest.Listener
+	conn *conn
 }
 
-func (l *single) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
+// Accept implements net.Listener.
+func (l *countedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	l.conn.Conn = c
+	return l.conn, nil
 }
-
-func (l *single) Close() error {
-	close(l.closed)
-	return nil
-}
-
-func (l *single) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A chunk for each byte costs the server many times as much as the byte, whether a handler reads it or the server discards it.
 func TestTinyChunksTakeTheirTime(t *testing.T) {
@@ -55,10 +51,8 @@ func TestTinyChunksTakeTheirTime(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, server := net.Pipe()
-				c := &conn{Conn: server, since: time.Now()}
-				l := &single{make(chan net.Conn, 1), make(chan struct{})}
-				l.conns <- c
+				c := &conn{since: time.Now()}
+				l := &countedListener{proxytest.NewListener(), c}
 				s := &http.Server{
 					ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 						c.received.http1.Store(true)
@@ -71,6 +65,10 @@ func TestTinyChunksTakeTheirTime(t *testing.T) {
 					})),
 				}
 				go func() { _ = s.Serve(l) }()
+				client, err := l.Dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
 				defer func() {
 					_ = s.Close()
 					_ = client.Close()

@@ -20,8 +20,8 @@ const (
 	solePart = 2
 	// fillPlaceFor is how long a fill keeps its place: one that hangs must not keep others waiting.
 	fillPlaceFor = 30 * time.Second
-	// fillingMost is how long others are told at most that stores are filled, and fillingRest for how many times as long as they
-	// were told they are not told again: some fills hang, and are repeated again and again.
+	// fillingMost is the longest time for which Options.Filling is true without a break. Each break lasts at least fillingRest
+	// times as long as it was true before, because a fill that hangs is retried without end.
 	fillingMost = 10 * time.Second
 	fillingRest = 5
 )
@@ -35,10 +35,10 @@ type fills struct {
 	mu      sync.Mutex // guards what follows
 	running []*fill
 	waiting []*fill
-	told    bool        // what filling was told last
-	since   time.Time   // when
-	rests   time.Time   // until when it is not told again
-	retell  *time.Timer // for when that, or fillingMost, is over; nil before the first
+	told    bool        // the last value that filling was called with
+	since   time.Time   // when that was
+	rests   time.Time   // the end of the break
+	retell  *time.Timer // fires at the end of the break, or of fillingMost; nil before the first
 }
 
 // fill is a fill that runs or waits for its place.
@@ -88,7 +88,7 @@ func (f *fills) admit() {
 	f.tell()
 }
 
-// tell tells whether stores are filled, unless it is to rest from that. The caller must hold mu.
+// tell calls filling if its value has changed. The caller must hold mu.
 func (f *fills) tell() {
 	now, runs := time.Now(), len(f.running) > 0
 	switch {
