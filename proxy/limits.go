@@ -32,23 +32,27 @@ const tooManyHeaders = "too-many-headers"
 func withHeaderLimit(fields int) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			n := headerFields(r.Header)
-			if !request.From(r.Context()).Why.Rule(why.Meaning, n <= fields, func() string { return fmt.Sprint("header fields: ", n) }) {
-				request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: tooManyHeaders}
-				response.Error(w, r, response.NewHeaderTooLarge(message.TooManyHeaders.Say(n, fields)))
-				return
+			if withinHeaderLimit(w, r, fields) {
+				next.ServeHTTP(w, r)
 			}
-			next.ServeHTTP(w, r)
 		})
 	}
 }
 
-// headerFields is no part of its caller, whose stack stays while a watch waits.
+// withinHeaderLimit reports whether a request has at most so many header fields, and answers it otherwise. It is no part of its
+// caller, whose stack stays while a watch waits.
 //
 //go:noinline
-func headerFields(h http.Header) (n int) {
-	for _, values := range h {
+func withinHeaderLimit(w http.ResponseWriter, r *http.Request, fields int) bool {
+	n := 0
+	for _, values := range r.Header {
 		n += len(values)
 	}
-	return n
+	info := request.From(r.Context())
+	if info.Why.Rule(why.Meaning, n <= fields, func() string { return fmt.Sprint("header fields: ", n) }) {
+		return true
+	}
+	info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: tooManyHeaders}
+	response.Error(w, r, response.NewHeaderTooLarge(message.TooManyHeaders.Say(n, fields)))
+	return false
 }

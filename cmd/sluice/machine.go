@@ -15,8 +15,8 @@ import (
 const (
 	// maxDescriptors is what is assumed where the number of open files is not limited.
 	maxDescriptors = 1 << 20
-	// callerMemoryEvery is how often the memory for callers is calculated.
-	callerMemoryEvery = time.Second
+	// memoryEvery is how often the memory is divided.
+	memoryEvery = time.Second
 )
 
 // machine returns what the process may use: the memory of the configuration, if that is not 0, and at most what the Go
@@ -60,12 +60,22 @@ func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
 	return max(m.Memory/4, free)
 }
 
-// followCallerMemory keeps the memory of callers in step with what is cached and what the process needs, until ctx ends.
-func (c *components) followCallerMemory(ctx context.Context) error {
+// encodedLeast is the least part of its configured limit that what is encoded may take, as a divisor.
+const encodedLeast = 8
+
+// encodedMemory returns how much of a machine's memory what is encoded may take: so many configured bytes, less where stores and
+// callers leave less. It can be encoded anew, and callers could only be refused.
+func encodedMemory(m accounts.Machine, configured, stores, taken int64) int64 {
+	return max(configured/encodedLeast, min(configured, usable(m)-stores-taken))
+}
+
+// followMemory divides the memory among callers and what is encoded, beside stores and what the process needs, until ctx ends.
+func (c *components) followMemory(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
-		cached := objects + history + c.encoded.Used()
-		c.accounts.SetMemory(callerMemory(c.machine, cached, memory.Needed(), c.accounts.LeastMemory()))
-	}, callerMemoryEvery)
+		stores, taken := objects+history, c.accounts.LeastMemory()
+		c.encoded.SetLimit(encodedMemory(c.machine, *c.reloader.running.Load().Cache.EncodedBytes, stores, taken))
+		c.accounts.SetMemory(callerMemory(c.machine, stores+c.encoded.Used(), memory.Needed(), taken))
+	}, memoryEvery)
 	return nil
 }

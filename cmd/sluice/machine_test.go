@@ -33,6 +33,23 @@ func TestCallersTakeLessWhereTheProcessNeedsMoreThanIsCounted(t *testing.T) {
 	}
 }
 
+func TestWhatIsEncodedYieldsToCallers(t *testing.T) {
+	m := accounts.Machine{Memory: 800}
+	for _, tt := range []struct {
+		name                            string
+		configured, stores, taken, want int64
+	}{
+		{"there is room for all", 96, 300, 200, 96},
+		{"callers leave less", 96, 300, 350, 50},
+		{"callers leave nothing", 96, 300, 400, 12},
+		{"nothing is kept", 0, 0, 0, 0},
+	} {
+		if got := encodedMemory(m, tt.configured, tt.stores, tt.taken); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestConfiguredMemoryIsAtMostWhatGoMayUse(t *testing.T) {
 	const limit = 4 << 30
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))

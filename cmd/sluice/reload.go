@@ -104,7 +104,6 @@ func (c *components) reload(file *config.File) {
 	c.access.Authenticator.SetTokenTTL(file.Authentication.TokenTTL.Duration)
 	c.access.Authorizer.SetTTLs(file.Authorization.AllowTTL.Duration, file.Authorization.DenyTTL.Duration)
 	c.resources.SetProofCost(proofCost(file.Cache.Proofs))
-	c.encoded.SetLimit(*file.Cache.EncodedBytes)
 	if c.proxy != nil {
 		c.proxy.SetTunnel(destinations(file.Proxy.Tunnel))
 	}

@@ -65,7 +65,7 @@ var rows = [numResources]Row{
 		Refusal: "waits to be accepted", OldestFirst: true,
 	},
 	Connections: {
-		Name: "connections", Unit: "connections", Bytes: 48 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
+		Name: "connections", Unit: "connections", Bytes: 40 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
 		Scarce:  "the newest connection of the account with the most closes, if it has more than the newcomer",
 		Refusal: "429, and the connection closes",
 	},

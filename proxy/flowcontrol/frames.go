@@ -34,13 +34,27 @@ func ServeHTTP2(s *http.Server) error {
 		}
 	}
 	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
-		o := &http2.ServeConnOpts{BaseConfig: s, Handler: h}
+		o := &http2.ServeConnOpts{BaseConfig: s, Handler: direct{h, s.Handler}}
 		if h, ok := h.(interface{ BaseContext() context.Context }); ok {
 			o.Context = h.BaseContext()
 		}
 		h2.ServeConn(observed(c, s), o)
 	}
 	return nil
+}
+
+// direct is the handler of a connection. It leaves out what net/http puts before the server's handler, unless a request needs
+// that: it would take so much of the stack of each handler that a stack of 16 KiB, which many need for a moment, would never
+// shrink.
+type direct struct{ http, server http.Handler }
+
+// ServeHTTP implements http.Handler.
+func (d direct) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.server == nil || r.TLS == nil || r.RequestURI == "*" {
+		d.http.ServeHTTP(w, r)
+		return
+	}
+	d.server.ServeHTTP(w, r)
 }
 
 // defaultStreams is how many streams a connection of a server may have that states no limit.

@@ -93,8 +93,14 @@ func (h *Handler) SetPassedBytes(bytes int64) { h.budget.setTotal(bytes) }
 // its first byte, so that the client cannot take what it has received for the whole response.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, q := request.From(r.Context()), h.newAttempt()
-	switch err := h.read(w, r, info, q).(type) {
-	case nil:
+	if err := h.read(w, r, info, q); err != nil {
+		h.answer(w, r, info, q, err)
+	}
+}
+
+// answer answers a request that was not served, as its error says.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt, err error) {
+	switch err := err.(type) {
 	case *outcome.Refused:
 		info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(err.Reason)}
 		response.Error(w, r, err.Err)
