@@ -96,13 +96,10 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files cer
 	e.gateway = New(Options{
 		Config: file, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}, file.Limits.Seats), 1<<40),
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), CPU: flowcontrol.NewCPU(0), Encoded: tree.NewBudget(0),
-		Access: &auth.Access{
-			Authenticator: authenticator,
-			Authorizer: auth.NewAuthorizer(auth.AuthorizerOptions{
-				Reviews: clients.AuthorizationV1(), AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
-				Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
-			}),
-		},
+		Access: auth.NewAccess(authenticator, auth.NewAuthorizer(auth.AuthorizerOptions{
+			Reviews: clients.AuthorizationV1(), AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
+			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
+		})),
 		Resources: resources.New(resources.Options{
 			Upstream: u, Log: zap.NewNop(), CheckEvery: file.Cache.CheckEvery.Duration, Limits: resources.Limits{Idle: file.Cache.Idle.Duration},
 		}),

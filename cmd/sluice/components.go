@@ -198,7 +198,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		Reviews: clients.AuthorizationV1(), Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight, IgnoredExtra: file.Authorization.IgnoredExtra,
-		CORS: c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
+		CORS: c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access, Memory: c.machine.Memory,
 	}
 	var tokens authenticationclient.TokenReviewsGetter = clients.AuthenticationV1()
 	if file.Authentication.Callers == config.CallersSelf {
@@ -213,7 +213,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	if err != nil {
 		return err
 	}
-	c.access = &auth.Access{Authenticator: authenticator, Authorizer: auth.NewAuthorizer(o)}
+	c.access = auth.NewAccess(authenticator, auth.NewAuthorizer(o))
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (c *components) authenticator(file *config.File, reviews authenticationclie
 	o := auth.AuthenticatorOptions{
 		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Accounts: c.accounts,
 		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
-		Traced: file.Tracing.Endpoint != "",
+		Traced: file.Tracing.Endpoint != "", Memory: c.machine.Memory,
 	}
 	if *a.Tokens {
 		o.Reviews = reviews

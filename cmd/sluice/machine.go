@@ -63,19 +63,20 @@ func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
 // encodedLeast is the least part of its configured limit that what is encoded may take, as a divisor.
 const encodedLeast = 8
 
-// encodedMemory returns how much of a machine's memory what is encoded may take: so many configured bytes, less where stores and
-// callers leave less. It can be encoded anew, and callers could only be refused.
-func encodedMemory(m accounts.Machine, configured, stores, taken int64) int64 {
-	return max(configured/encodedLeast, min(configured, usable(m)-stores-taken))
+// encodedMemory returns how much of a machine's memory what is encoded may take, which takes some now: so many configured bytes,
+// less where stores and callers leave less, or the process needs more. It can be encoded anew, and callers could only be refused.
+func encodedMemory(m accounts.Machine, configured, now, stores, taken, needed int64) int64 {
+	return max(configured/encodedLeast, min(configured, usable(m)-stores-taken, now+usable(m)-needed))
 }
 
 // followMemory divides the memory among callers and what is encoded, beside stores and what the process needs, until ctx ends.
 func (c *components) followMemory(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
-		stores, taken := objects+history, c.accounts.LeastMemory()
-		c.encoded.SetLimit(encodedMemory(c.machine, *c.reloader.running.Load().Cache.EncodedBytes, stores, taken))
-		c.accounts.SetMemory(callerMemory(c.machine, stores+c.encoded.Used(), memory.Needed(), taken))
+		stores, taken, needed := objects+history, c.accounts.LeastMemory(), memory.Needed()
+		configured := *c.reloader.running.Load().Cache.EncodedBytes
+		c.encoded.SetLimit(encodedMemory(c.machine, configured, c.encoded.Used(), stores, taken, needed))
+		c.accounts.SetMemory(callerMemory(c.machine, stores+c.encoded.Used(), needed, taken))
 	}, memoryEvery)
 	return nil
 }

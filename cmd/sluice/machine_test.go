@@ -36,15 +36,17 @@ func TestCallersTakeLessWhereTheProcessNeedsMoreThanIsCounted(t *testing.T) {
 func TestWhatIsEncodedYieldsToCallers(t *testing.T) {
 	m := accounts.Machine{Memory: 800}
 	for _, tt := range []struct {
-		name                            string
-		configured, stores, taken, want int64
+		name                                         string
+		configured, now, stores, taken, needed, want int64
 	}{
-		{"there is room for all", 96, 300, 200, 96},
-		{"callers leave less", 96, 300, 350, 50},
-		{"callers leave nothing", 96, 300, 400, 12},
-		{"nothing is kept", 0, 0, 0, 0},
+		{"there is room for all", 96, 20, 300, 200, 550, 96},
+		{"callers leave less", 96, 20, 300, 350, 600, 50},
+		{"callers leave nothing", 96, 20, 300, 400, 600, 12},
+		{"the process needs more than is counted", 96, 80, 300, 200, 730, 50},
+		{"the process needs nearly all", 96, 20, 300, 200, 690, 30},
+		{"nothing is kept", 0, 0, 0, 0, 0, 0},
 	} {
-		if got := encodedMemory(m, tt.configured, tt.stores, tt.taken); got != tt.want {
+		if got := encodedMemory(m, tt.configured, tt.now, tt.stores, tt.taken, tt.needed); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -43,6 +43,8 @@ type AuthenticatorOptions struct {
 	// ReviewsInFlight is how many TokenReviews run at the same time, at most half of them for unknown
 	// tokens; required.
 	ReviewsInFlight int
+	// Memory is the memory of the process in bytes, of which a part is for results; 0 means little.
+	Memory int64
 	// Accounts counts what requests hold while their tokens are reviewed; nil counts nothing.
 	Accounts *accounts.Ledger
 	// ClientCA verifies client certificates; nil ignores them.
@@ -94,7 +96,7 @@ func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
 	if o.Reviews != nil {
 		a.tokens = &tokens{
 			client: o.Reviews.TokenReviews(), audiences: o.Audiences,
-			reviews: newReviews[*authenticator.Response](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("token")), quota: newQuota(),
+			reviews: newReviews[*authenticator.Response](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("token"), o.Memory), quota: newQuota(),
 		}
 		a.SetTokenTTL(o.TokenTTL)
 		a.byToken = group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens)))

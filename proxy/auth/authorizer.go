@@ -37,6 +37,8 @@ type AuthorizerOptions struct {
 	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses and origins that
 	// were not allowed lately, and three quarters of these of one user; required.
 	ReviewsInFlight int
+	// Memory is the memory of the process in bytes, of which a part is for results; 0 means little.
+	Memory int64
 	// Version returns the version of the apiserver, whose rules of impersonation hold, or nil as long as it is
 	// unknown; required.
 	Version func() *version.Info
@@ -84,8 +86,8 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	}
 	p := newPlaces(o.ReviewsInFlight)
 	a := &Authorizer{
-		options: o, reviews: newReviews[decision](p, o.Metrics.reviews("access")),
-		origins: newReviews[http.Header](p, o.Metrics.reviews("origin")), changes: newChanges(o.Metrics),
+		options: o, reviews: newReviews[decision](p, o.Metrics.reviews("access"), o.Memory),
+		origins: newReviews[http.Header](p, o.Metrics.reviews("origin"), o.Memory), changes: newChanges(o.Metrics),
 	}
 	a.origins.invented = true // an apiserver may allow every name of a domain
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)

@@ -128,13 +128,14 @@ func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *test
 		}
 		o := AuthenticatorOptions{Reviews: clients.AuthenticationV1(), TokenTTL: tokenTTL, ReviewsInFlight: reviewsInFlight}
 		change(&o)
-		access := &Access{Authorizer: NewAuthorizer(AuthorizerOptions{
-			Reviews: clients.AuthorizationV1(), AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
-			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
-		})}
-		if access.Authenticator, err = NewAuthenticator(o); err != nil {
+		authenticator, err := NewAuthenticator(o)
+		if err != nil {
 			t.Fatal(err)
 		}
+		access := NewAccess(authenticator, NewAuthorizer(AuthorizerOptions{
+			Reviews: clients.AuthorizationV1(), AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
+			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
+		}))
 		defer func() {
 			utilnet.CloseIdleConnectionsFor(rt)
 			server.Close(t)

@@ -23,6 +23,7 @@ import (
 // follows from the shortest duration of a review, so that a slow network does not lower their rate.
 type places struct {
 	n                 int64
+	before            *places // of reviews for which those without an earlier result make way; nil for none
 	all               *semaphore.Weighted
 	unknown, rejected *flowcontrol.Queue
 
@@ -37,6 +38,9 @@ const (
 	// stores are being filled.
 	unknownPart = 2
 	fillingPart = 16
+	// beforePart divides the places while reviews wait for which they make way: of the reviews of a crowd, whose members need one
+	// of their token and two of their accesses, those of tokens are less than a third then.
+	beforePart = 8
 	// fillingRate is the approximate number of such reviews per second meanwhile, after fillingSample have been measured.
 	fillingRate   = 500
 	fillingSample = 8
@@ -58,12 +62,14 @@ func (p *places) setFilling(filling bool) {
 	p.resize()
 }
 
-// took takes note of how long a review took that was answered.
-func (p *places) took(d time.Duration) {
+// took takes note of how long a review without an earlier result took, if it was answered.
+func (p *places) took(d time.Duration, answered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.filling {
+	if p.filling && answered {
 		p.made, p.quickest = p.made+1, min(p.quickest, d)
+	}
+	if p.filling || p.before != nil {
 		p.resize()
 	}
 }
@@ -77,6 +83,11 @@ func (p *places) resize() {
 			few = max(few, int64(fillingRate*p.quickest.Seconds()))
 		}
 		places = min(places, few)
+	}
+	if p.before != nil {
+		if _, waiting := p.before.unknown.Numbers(); waiting > 0 {
+			places = min(places, p.n/beforePart)
+		}
 	}
 	p.unknown.SetPlaces(max(1, places))
 }
@@ -96,8 +107,8 @@ func (p place) leave(ctx context.Context, took time.Duration, answered, rejected
 	if p.turn == nil {
 		return
 	}
-	if answered && !p.rests {
-		p.of.took(took)
+	if !p.rests {
+		p.of.took(took, answered)
 	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -95,13 +96,13 @@ func TestRejectedTokensDisplaceNoGoodOnes(t *testing.T) {
 		authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
 		kept := access.Authenticator.tokens.reviews
 		kept.mu.Lock()
-		for i := range 2 * resultBytes / entryBytes {
+		for i := range 2 * leastResultBytes / entryBytes {
 			kept.put(tokenDigest(fmt.Sprint("bad", i)), result[*authenticator.Response]{ttl: time.Hour})
 		}
 		used := kept.negative.used
 		kept.mu.Unlock()
 		reviews.breakWith(faults["closes the connection"])
-		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" || used > negativeBytes {
+		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" || used > leastResultBytes/negativeShare {
 			t.Errorf("the good token: %+v; the others take %d bytes", got, used)
 		}
 	})
@@ -262,6 +263,38 @@ func TestReviewsOfACrowdAreFewWhileStoresAreFilled(t *testing.T) {
 		close(released)
 		wait()
 		callers.Wait()
+	})
+}
+
+// Of a crowd, those who are known go on before others begin: what they hold waits for the last of their reviews.
+func TestReviewsOfTokensWaitForThoseOfAccesses(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		const agents = 1000
+		reviews.delay = 20 * time.Millisecond
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		var known, most, ready atomic.Int64 // agents
+		var all sync.WaitGroup
+		for i := range agents {
+			name := fmt.Sprint("agent", i)
+			status := verified("agent")
+			status.User.Extra = map[string]authenticationv1.ExtraValue{"pod": {name}}
+			reviews.tokens[name] = status
+			all.Go(func() {
+				r := authenticated(t, access, newRequest("/api/v1/pods", token(name)))
+				defer known.Add(-1)
+				if now := known.Add(1); now > most.Load() {
+					most.Store(now)
+				}
+				watch := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token(name)))
+				if access.Allowed(r, readOf(t, r)) && access.Allowed(watch, readOf(t, watch)) {
+					ready.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if ready.Load() != agents || most.Load() > agents/10 {
+			t.Errorf("%d of %d agents got in, up to %d were known and waited", ready.Load(), agents, most.Load())
+		}
 	})
 }
 

@@ -27,7 +27,7 @@ func TestNegativeResultsEndWithTheirTTL(t *testing.T) {
 // The review that follows may know of a change since.
 func TestAnswerToACanceledReviewIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, key := newReviews[int](newPlaces(4), NewMetrics(nil).reviews("token")), digest{1}
+		r, key := newReviews[int](newPlaces(4), NewMetrics(nil).reviews("token"), 0), digest{1}
 		by := asker{key: accounts.ByAddress("192.0.2.1")}
 		answers := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 		get := func(ctx context.Context, i int) (int, error) {

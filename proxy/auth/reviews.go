@@ -22,10 +22,12 @@ const (
 	// failedPause is how long a review that failed is not repeated: a crowd must not ask an apiserver that fails as often
 	// as it reads.
 	failedPause = time.Second
-	// resultBytes bounds the positive results of one kind of review, and negativeBytes the others, so that a
-	// flood of what is rejected displaces nothing that is known.
-	resultBytes   = 16 << 20
-	negativeBytes = 4 << 20
+	// resultShare is the part of the memory for positive results of one kind of review, as a divisor, and leastResultBytes what
+	// there is at least for them, enough for the pods of a DaemonSet on 10,000 nodes with a token each.
+	resultShare      = 64
+	leastResultBytes = 16 << 20
+	// negativeShare is the part of as much for other results: a flood of what is rejected displaces nothing that is known.
+	negativeShare = 4
 )
 
 // reviewError is the error of a review that could not be made, rather than its negative result.
@@ -86,10 +88,11 @@ type review[V any] struct {
 	known bool
 }
 
-// newReviews returns the reviews of a kind. Kinds may share their places.
-func newReviews[V any](p *places, m reviewMetrics) *reviews[V] {
+// newReviews returns the reviews of a kind, in a process with so many bytes of memory. Kinds may share their places.
+func newReviews[V any](p *places, m reviewMetrics, memory int64) *reviews[V] {
+	bytes := int(max(leastResultBytes, memory/resultShare))
 	return &reviews[V]{
-		places: p, metrics: m, kept: newResults[V](resultBytes), negative: newResults[V](negativeBytes),
+		places: p, metrics: m, kept: newResults[V](bytes), negative: newResults[V](bytes / negativeShare),
 		running: map[digest]*review[V]{},
 	}
 }
