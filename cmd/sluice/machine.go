@@ -60,13 +60,18 @@ func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
 	return max(m.Memory/4, free)
 }
 
-// encodedLeast is the least part of its configured limit that what is encoded may take, as a divisor.
-const encodedLeast = 8
+const (
+	// encodedLeast is the least part of its configured limit that what is encoded may take, as a divisor.
+	encodedLeast = 8
+	// callersGrow is the part of what callers take that they may take besides before what is encoded yields again, as a divisor.
+	callersGrow = 8
+)
 
 // encodedMemory returns how much of a machine's memory what is encoded may take, which takes some now: so many configured bytes,
-// less where stores and callers leave less, or the process needs more. It can be encoded anew, and callers could only be refused.
+// less where stores and callers, who may come to take more, leave less, or the process needs more. It can be encoded anew, and
+// callers could only be refused.
 func encodedMemory(m accounts.Machine, configured, now, stores, taken, needed int64) int64 {
-	return max(configured/encodedLeast, min(configured, usable(m)-stores-taken, now+usable(m)-needed))
+	return max(configured/encodedLeast, min(configured, usable(m)-stores-taken-taken/callersGrow, now+usable(m)-needed))
 }
 
 // followMemory divides the memory among callers and what is encoded, beside stores and what the process needs, until ctx ends.

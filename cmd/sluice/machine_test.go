@@ -40,8 +40,8 @@ func TestWhatIsEncodedYieldsToCallers(t *testing.T) {
 		configured, now, stores, taken, needed, want int64
 	}{
 		{"there is room for all", 96, 20, 300, 200, 550, 96},
-		{"callers leave less", 96, 20, 300, 350, 600, 50},
-		{"callers leave nothing", 96, 20, 300, 400, 600, 12},
+		{"callers leave less", 96, 20, 300, 320, 600, 40},
+		{"callers leave nothing", 96, 20, 300, 360, 600, 12},
 		{"the process needs more than is counted", 96, 80, 300, 200, 730, 50},
 		{"the process needs nearly all", 96, 20, 300, 200, 690, 30},
 		{"nothing is kept", 0, 0, 0, 0, 0, 0},

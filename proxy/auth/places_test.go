@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -243,11 +244,12 @@ func TestReviewsOfACrowdAreFewWhileStoresAreFilled(t *testing.T) {
 		released := make(chan struct{})
 		reviews.breakWith(hangs(released))
 		const all, few = reviewsInFlight / unknownPart, reviewsInFlight / fillingPart
-		expect := func(when string, want int) {
+		expect := func(when string, wantTokens, wantAccesses int) {
 			t.Helper()
 			synctest.Wait()
-			if tokens, accesses := reviews.counts(); tokens != want*3/4 || accesses != want*3/4 {
-				t.Errorf("%s: %d reviews of tokens and %d of accesses, want three quarters of %d", when, tokens, accesses, want)
+			if tokens, accesses := reviews.counts(); tokens != wantTokens*3/4 || accesses != wantAccesses*3/4 {
+				t.Errorf("%s: %d reviews of tokens and %d of accesses, want three quarters of %d and %d",
+					when, tokens, accesses, wantTokens, wantAccesses)
 			}
 		}
 		access.SetFilling(true)
@@ -257,9 +259,9 @@ func TestReviewsOfACrowdAreFewWhileStoresAreFilled(t *testing.T) {
 			by := authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "jane"}, Verb: "list", Path: fmt.Sprint("/metrics/", i)}
 			callers.Go(func() { _, _, _ = access.Authorizer.Authorize(t.Context(), by) })
 		}
-		expect("while stores are filled", few)
+		expect("while stores are filled", few, few)
 		access.SetFilling(false)
-		expect("afterwards", all)
+		expect("afterwards", reviewsInFlight/beforePart, all)
 		close(released)
 		wait()
 		callers.Wait()
@@ -275,10 +277,11 @@ func TestReviewsOfTokensWaitForThoseOfAccesses(t *testing.T) {
 		var known, most, ready atomic.Int64 // agents
 		var all sync.WaitGroup
 		for i := range agents {
-			name := fmt.Sprint("agent", i)
 			status := verified("agent")
-			status.User.Extra = map[string]authenticationv1.ExtraValue{"pod": {name}}
-			reviews.tokens[name] = status
+			status.User.Extra = map[string]authenticationv1.ExtraValue{"pod": {fmt.Sprint(i)}}
+			reviews.tokens[fmt.Sprint("agent", i)] = status
+		}
+		for name := range maps.Clone(reviews.tokens) {
 			all.Go(func() {
 				r := authenticated(t, access, newRequest("/api/v1/pods", token(name)))
 				defer known.Add(-1)
