@@ -3,6 +3,7 @@ package flowcontrol
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -26,6 +27,8 @@ const (
 	// introduction is how long a connection has for its first authenticated request before it makes room
 	// even if its client sends something now and then, and before that as long to send something.
 	introduction = 10 * time.Second
+	// doorTries is how often it waits there: for a while more places may be set than there are.
+	doorTries = 10
 	// doorPatience is how long it waits at the door at most: longer than most clients do.
 	doorPatience = 30 * time.Second
 	// introducing bounds the strangers between their handshake and their first request, each of which counts for
@@ -131,21 +134,18 @@ func (c *Connections) awaitUsher() {
 // admit waits until the connection is a stranger's and its handshake may begin. It returns false if ctx ends before that, or
 // the connection closes.
 func (c *conn) admit(ctx context.Context) bool {
-	door, account := c.connections.door, c.connections.ledger.Account(c.address)
-	door.SetPlaces(c.connections.ledger.Limit(accounts.Strangers))
-	place := door.Join(c.address, 1, 0)
-	if !place.HasStarted() {
-		c.connections.awaitUsher()
+	for range doorTries {
+		entry, err := c.introduce(ctx)
+		if _, refused := errors.AsType[*accounts.Refused](err); refused {
+			continue // there is less memory for strangers than when the number of places was set
+		}
+		if err != nil || entry.wait(ctx) != nil {
+			return false
+		}
+		c.leaveEntry(entry)
+		return true
 	}
-	if place.wait(ctx) != nil {
-		return false
-	}
-	entry := c.connections.entry.Join(c.self(), 1, 0)
-	if !c.introduce(place, entry, account) || entry.wait(ctx) != nil {
-		return false
-	}
-	c.leaveEntry(entry)
-	return true
+	return false
 }
 
 // leaveEntry looks now and then whether the connection need no longer count among those between handshake and first request.
@@ -163,22 +163,35 @@ func (c *conn) leaveEntry(entry *Ticket) {
 	})
 }
 
-// introduce makes the connection a stranger's, with its place at the door and its ticket of the entry queue.
-func (c *conn) introduce(place, entry *Ticket, account accounts.Account) bool {
+// introduce waits for a place at the door, and makes the connection a stranger's with a ticket of the entry queue.
+func (c *conn) introduce(ctx context.Context) (entry *Ticket, err error) {
+	door, ledger := c.connections.door, c.connections.ledger
+	door.SetPlaces(ledger.Limit(accounts.Strangers))
+	place := door.Join(c.address, 1, 0)
+	if !place.HasStarted() {
+		c.connections.awaitUsher()
+	}
+	if err := place.wait(ctx); err != nil {
+		return nil, err
+	}
+	entry = c.connections.entry.Join(c.self(), 1, 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Now()
 	c.place.Store(place)
 	c.entry.Store(entry)
-	g, err := account.TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
-	if err != nil || c.closed {
+	g, err := ledger.Account(c.address).TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
+	if err == nil && c.closed {
 		g.Release()
+		err = net.ErrClosed
+	}
+	if err != nil {
 		c.leave()
-		return false
+		return nil, err
 	}
 	c.grant.Release()
 	c.grant = g
-	return true
+	return entry, nil
 }
 
 // self names the connection among those of its address.
