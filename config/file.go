@@ -154,7 +154,7 @@ type Authentication struct {
 	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
 	// time. Reviews of unknown callers and accesses use at most half of them, or fewer while caches are being filled
 	// (about 500 reviews per second), and those of one address or user at most three quarters of that. Unknown tokens
-	// use an eighth while unknown accesses wait.
+	// use fewer while unknown accesses wait (as many reviews per second, but at least an eighth).
 	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
 	// Callers is "all", or "self" to serve only callers that present a token of the user of Sluice's own
 	// credentials, as in a sidecar. That needs no right to make reviews. Requests of others pass through.
@@ -206,8 +206,8 @@ type Cache struct {
 	// HistoryAge and HistoryBytes limit the event history of each resource.
 	HistoryAge   metav1.Duration `json:"historyAge,omitempty"`
 	HistoryBytes int64           `json:"historyBytes,omitempty"`
-	// EncodedBytes limits the memory for encoded and compressed objects, over all resources. They yield to stores and
-	// callers that need it, down to an eighth. With 0 every response is encoded anew.
+	// EncodedBytes limits the memory for encoded and compressed objects, over all resources. They yield to what else
+	// needs the memory, down to an eighth. With 0 every response is encoded anew.
 	EncodedBytes *int64 `json:"encodedBytes,omitempty" reload:"true"`
 	// MaxBytes is the approximate memory limit of all stores together. 0 means half of what the process may
 	// use: of the least of GOMEMLIMIT, the memory limit of the container, and the memory of the machine. Beyond

@@ -70,7 +70,7 @@ func (c *components) background() []task {
 		c.resources.Run,         // fills stores, and watches for them
 		c.levels.Run,            // follows the priority levels of the cluster
 		c.gateway.SweepMetrics,  // forgets resources that are gone
-		c.followMemory,          // gives callers what stores leave
+		c.followMemory,          // divides the memory that stores leave
 		c.status.Run,            // samples the metrics
 		c.reloader.run,          // follows the configuration file
 		memory.Release,          // returns free memory

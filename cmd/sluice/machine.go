@@ -61,27 +61,34 @@ func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
 }
 
 const (
-	// encodedLeast is the least part of its configured limit that what is encoded may take, as a divisor.
-	encodedLeast = 8
-	// callersGrow is the part of what callers take that they may take besides before what is encoded yields again, as a divisor.
-	callersGrow = 8
+	// minEncodedPart divides the configured limit of what is encoded: it may always take so much.
+	minEncodedPart = 8
+	// callerHeadroom divides what callers take: what is encoded leaves them so much besides.
+	callerHeadroom = 8
 )
 
-// encodedMemory returns how much of a machine's memory what is encoded may take, which takes some now: so many configured bytes,
-// less where stores and callers, who may come to take more, leave less, or the process needs more. It can be encoded anew, and
-// callers could only be refused.
-func encodedMemory(m accounts.Machine, configured, now, stores, taken, needed int64) int64 {
-	return max(configured/encodedLeast, min(configured, usable(m)-stores-taken-taken/callersGrow, now+usable(m)-needed))
+// encodedMemory returns how much of a machine's memory what is encoded may take, where the process needs so much with what was
+// encoded then: the configured limit, less where stores and callers, who may come to take more, leave less, or the process needs
+// more than is usable. It can be encoded anew, and callers could only be refused.
+func encodedMemory(m accounts.Machine, configured, stores, taken, needed, encoded int64) int64 {
+	return max(configured/minEncodedPart, min(configured, usable(m)-stores-taken-taken/callerHeadroom, usable(m)-needed+encoded))
 }
 
 // followMemory divides the memory among callers and what is encoded, beside stores and what the process needs, until ctx ends.
 func (c *components) followMemory(ctx context.Context) error {
+	var collection uint64 // the last one
+	var encoded int64     // what was encoded then
 	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
-		stores, taken, needed := objects+history, c.accounts.LeastMemory(), memory.Needed()
+		stores, taken := objects+history, c.accounts.LeastMemory()
+		needed, last := memory.Needed()
+		if last != collection {
+			collection, encoded = last, c.encoded.Used()
+		}
 		configured := *c.reloader.running.Load().Cache.EncodedBytes
-		c.encoded.SetLimit(encodedMemory(c.machine, configured, c.encoded.Used(), stores, taken, needed))
-		c.accounts.SetMemory(callerMemory(c.machine, stores+c.encoded.Used(), needed, taken))
+		c.encoded.SetLimit(encodedMemory(c.machine, configured, stores, taken, needed, encoded))
+		yielded := max(0, encoded-c.encoded.Used()) // what the next collection frees
+		c.accounts.SetMemory(callerMemory(c.machine, stores+c.encoded.Used(), needed-yielded, taken))
 	}, memoryEvery)
 	return nil
 }

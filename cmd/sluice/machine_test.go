@@ -36,17 +36,17 @@ func TestCallersTakeLessWhereTheProcessNeedsMoreThanIsCounted(t *testing.T) {
 func TestWhatIsEncodedYieldsToCallers(t *testing.T) {
 	m := accounts.Machine{Memory: 800}
 	for _, tt := range []struct {
-		name                                         string
-		configured, now, stores, taken, needed, want int64
+		name                                             string
+		configured, stores, taken, needed, encoded, want int64
 	}{
-		{"there is room for all", 96, 20, 300, 200, 550, 96},
-		{"callers leave less", 96, 20, 300, 320, 600, 40},
-		{"callers leave nothing", 96, 20, 300, 360, 600, 12},
-		{"the process needs more than is counted", 96, 80, 300, 200, 730, 50},
-		{"the process needs nearly all", 96, 20, 300, 200, 690, 30},
+		{"there is room for all", 96, 300, 200, 550, 20, 96},
+		{"callers leave less", 96, 300, 320, 600, 20, 40},
+		{"callers leave nothing", 96, 300, 360, 600, 20, 12},
+		{"the process needs more than is counted", 96, 300, 200, 730, 80, 50},
+		{"the process needs nearly all", 96, 300, 200, 690, 20, 30},
 		{"nothing is kept", 0, 0, 0, 0, 0, 0},
 	} {
-		if got := encodedMemory(m, tt.configured, tt.now, tt.stores, tt.taken, tt.needed); got != tt.want {
+		if got := encodedMemory(m, tt.configured, tt.stores, tt.taken, tt.needed, tt.encoded); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}

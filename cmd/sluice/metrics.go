@@ -58,7 +58,7 @@ func (m *metrics) observeEncoded(b *tree.Budget) {
 			Name: "sluice_encoded_evicted_bytes_total", Help: "What was evicted to keep sluice_encoded_bytes within its limit.",
 		}, func() float64 { return float64(b.Evicted()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_encoded_limit_bytes", Help: "Limit of sluice_encoded_bytes: cache.encodedBytes, or what stores and callers leave.",
+			Name: "sluice_encoded_limit_bytes", Help: "Limit of sluice_encoded_bytes: cache.encodedBytes, or what the rest of the memory leaves.",
 		}, func() float64 { return float64(b.Limit()) }),
 	)
 }

@@ -21,11 +21,10 @@ type Access struct {
 	Authorizer    *Authorizer
 }
 
-// NewAccess returns an Access. Of a crowd, those whose tokens are known get their accesses reviewed before more tokens are:
-// who waits for the review of a token costs less than who waits for what follows it.
+// NewAccess returns an Access. Fewer unknown tokens are reviewed at the same time while unknown accesses wait for their reviews.
 func NewAccess(a *Authenticator, z *Authorizer) *Access {
 	if a.tokens != nil {
-		a.tokens.reviews.places.before = z.reviews.places
+		a.tokens.reviews.places.yieldTo(z.reviews.places)
 	}
 	return &Access{Authenticator: a, Authorizer: z}
 }

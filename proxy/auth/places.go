@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
@@ -19,31 +18,38 @@ import (
 // for the connections of one address, since each rejected token ends one.
 //
 // While stores are being filled, reviews without an earlier result use fewer places: clients that reconnect after a restart wait
-// for the stores anyway, and the apiserver sends these much faster when it handles few reviews at the same time. The number
-// follows from the shortest duration of a review, so that a slow network does not lower their rate.
+// for the stores anyway, and the apiserver sends these much faster when it handles few reviews at the same time. Those of tokens
+// use fewer while those of accesses wait: of a crowd, who is known and waits holds more than who is not known yet. There are always
+// enough places for fewRate reviews a second, as follows from how long reviews take.
 type places struct {
 	n                 int64
-	before            *places // of reviews for which those without an earlier result make way; nil for none
 	all               *semaphore.Weighted
 	unknown, rejected *flowcontrol.Queue
 
+	// yieldsTo are the places while whose queue is not empty there are fewer here, and yielding those of which that is true of
+	// these; nil for none.
+	yieldsTo, yielding *places
+
 	mu       sync.Mutex // guards what follows
 	filling  bool
-	made     int           // reviews of unknown callers since filling began
-	quickest time.Duration // of these
+	answered int           // reviews of unknown callers
+	quickest time.Duration // of the last ones of these
 }
 
 const (
-	// unknownPart divides the places for reviews without an earlier positive result, and fillingPart the least of them while
-	// stores are being filled.
-	unknownPart = 2
-	fillingPart = 16
-	// beforePart divides the places while reviews wait for which they make way: of the reviews of a crowd, whose members need one
-	// of their token and two of their accesses, those of tokens are less than a third then.
-	beforePart = 8
-	// fillingRate is the approximate number of such reviews per second meanwhile, after fillingSample have been measured.
-	fillingRate   = 500
-	fillingSample = 8
+	// unknownPart divides the places for reviews without an earlier positive result. The others divide the least of them, while
+	// stores are being filled and while reviews wait to which they yield: of the reviews of a crowd, whose members need one of
+	// their token and two of their accesses, a fourth are of tokens then.
+	unknownPart  = 2
+	fillingPart  = 16
+	yieldingPart = 8
+	// fewPlaces is how many there are at least.
+	fewPlaces = 2
+	// fewRate is for how many reviews a second there are places at least, once fewSample have told how long one takes.
+	fewRate   = 500
+	fewSample = 8
+	// forgets is the part, as a divisor, by which the shortest duration is forgotten with each review.
+	forgets = 16
 )
 
 func newPlaces(n int) *places {
@@ -54,42 +60,59 @@ func newPlaces(n int) *places {
 	}
 }
 
+// yieldTo makes unknown reviews have fewer places while those of others wait.
+func (p *places) yieldTo(others *places) { p.yieldsTo, others.yielding = others, p }
+
 // setFilling sets whether stores are filled.
 func (p *places) setFilling(filling bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.filling, p.made, p.quickest = filling, 0, math.MaxInt64
+	p.filling = filling
 	p.resize()
 }
 
-// took takes note of how long a review without an earlier result took, if it was answered.
-func (p *places) took(d time.Duration, answered bool) {
+// took takes note of how long a review took that was answered.
+func (p *places) took(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.filling && answered {
-		p.made, p.quickest = p.made+1, min(p.quickest, d)
+	if p.answered++; p.answered == 1 {
+		p.quickest = d
 	}
-	if p.filling || p.before != nil {
-		p.resize()
-	}
+	p.quickest = min(d, p.quickest+p.quickest/forgets)
 }
 
-// resize sets how many reviews without an earlier positive result run at the same time. The caller must hold mu.
+// update sets how many reviews without an earlier positive result run at the same time. It may be called on nil.
+func (p *places) update() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resize()
+}
+
+// resize is update under mu.
 func (p *places) resize() {
-	places := p.n / unknownPart
-	if p.filling {
-		few := p.n / fillingPart
-		if p.made >= fillingSample {
-			few = max(few, int64(fillingRate*p.quickest.Seconds()))
-		}
-		places = min(places, few)
-	}
-	if p.before != nil {
-		if _, waiting := p.before.unknown.Numbers(); waiting > 0 {
-			places = min(places, p.n/beforePart)
+	most := max(1, p.n/unknownPart)
+	places := most
+	switch {
+	case p.filling:
+		places = p.few(fillingPart)
+	case p.yieldsTo != nil:
+		if _, waiting := p.yieldsTo.unknown.Numbers(); waiting > 0 {
+			places = p.few(yieldingPart)
 		}
 	}
-	p.unknown.SetPlaces(max(1, places))
+	p.unknown.SetPlaces(min(most, places))
+}
+
+// few returns a part of the places, but as many as it takes for fewRate reviews a second.
+func (p *places) few(part int64) int64 {
+	few := max(fewPlaces, p.n/part)
+	if p.answered < fewSample {
+		return few
+	}
+	return max(few, int64(fewRate*p.quickest.Seconds()))
 }
 
 // place is what a running review holds of places.
@@ -107,9 +130,11 @@ func (p place) leave(ctx context.Context, took time.Duration, answered, rejected
 	if p.turn == nil {
 		return
 	}
-	if !p.rests {
-		p.of.took(took, answered)
+	if answered && !p.rests {
+		p.of.took(took)
 	}
+	defer p.of.update()
+	defer p.of.yielding.update()
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		time.AfterFunc(maxRest, p.turn.Leave)
@@ -125,6 +150,7 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (place, error)
 	if known {
 		return place{of: p}, p.acquire(ctx)
 	}
+	p.update()
 	turn, rests, err := p.turn(ctx, by)
 	switch {
 	case err != nil && by.suspect != nil && errors.Is(err, context.DeadlineExceeded):

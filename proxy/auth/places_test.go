@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
 
@@ -97,13 +98,13 @@ func TestRejectedTokensDisplaceNoGoodOnes(t *testing.T) {
 		authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
 		kept := access.Authenticator.tokens.reviews
 		kept.mu.Lock()
-		for i := range 2 * leastResultBytes / entryBytes {
+		for i := range 2 * minResultBytes / entryBytes {
 			kept.put(tokenDigest(fmt.Sprint("bad", i)), result[*authenticator.Response]{ttl: time.Hour})
 		}
 		used := kept.negative.used
 		kept.mu.Unlock()
 		reviews.breakWith(faults["closes the connection"])
-		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" || used > leastResultBytes/negativeShare {
+		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" || used > negativeBytes {
 			t.Errorf("the good token: %+v; the others take %d bytes", got, used)
 		}
 	})
@@ -261,7 +262,7 @@ func TestReviewsOfACrowdAreFewWhileStoresAreFilled(t *testing.T) {
 		}
 		expect("while stores are filled", few, few)
 		access.SetFilling(false)
-		expect("afterwards", reviewsInFlight/beforePart, all)
+		expect("afterwards", reviewsInFlight/yieldingPart, all)
 		close(released)
 		wait()
 		callers.Wait()
@@ -301,10 +302,48 @@ func TestReviewsOfTokensWaitForThoseOfAccesses(t *testing.T) {
 	})
 }
 
+// A user may keep accesses waiting for as long as it likes: tokens of others still have enough places, and all once that ends.
+func TestTokensYieldNoMoreThanTheyMust(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		tokens, accesses := access.Authenticator.tokens.reviews.places, access.Authorizer.reviews.places
+		review := func(took time.Duration) {
+			t.Helper()
+			held, err := tokens.enter(t.Context(), false, asker{key: accounts.ByAddress("192.0.2.1")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held.leave(t.Context(), took, true, false)
+		}
+		var taken []*flowcontrol.Ticket
+		for range reviewsInFlight {
+			taken = append(taken, accesses.unknown.Join(accounts.ByUser("jane"), 1, 0))
+		}
+		for _, row := range []struct {
+			took time.Duration
+			want int64
+		}{{100 * time.Millisecond, reviewsInFlight / unknownPart}, {time.Millisecond, reviewsInFlight / yieldingPart}} {
+			for range 100 {
+				review(row.took)
+			}
+			if got := tokens.unknown.Places(); got != row.want {
+				t.Errorf("%d places for reviews of %s while accesses wait, want %d", got, row.took, row.want)
+			}
+		}
+		for _, held := range taken[1:] {
+			held.Leave()
+		}
+		_ = accesses.all.Acquire(t.Context(), 1)
+		place{accesses, taken[0], false}.leave(t.Context(), time.Millisecond, true, false)
+		if got := tokens.unknown.Places(); got != reviewsInFlight/unknownPart {
+			t.Errorf("%d places once no access waits", got)
+		}
+	})
+}
+
 // Over a slow network a few reviews at a time would be too few.
 func TestReviewsWhileStoresAreFilledKeepTheirRate(t *testing.T) {
 	for delay, rate := range map[time.Duration]float64{
-		time.Millisecond: 3000, 20 * time.Millisecond: fillingRate * 0.75, 100 * time.Millisecond: 240,
+		time.Millisecond: 3000, 20 * time.Millisecond: fewRate * 0.75, 100 * time.Millisecond: 240,
 	} {
 		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 			reviews.delay = delay
@@ -333,7 +372,7 @@ func TestOnlyAnswersTellHowLongReviewsTake(t *testing.T) {
 		}
 		held.leave(t.Context(), took, answered, false)
 	}
-	for range fillingSample {
+	for range fewSample {
 		review(60*time.Millisecond, true)
 	}
 	review(time.Millisecond, false)

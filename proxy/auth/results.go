@@ -51,7 +51,7 @@ func (v result[V]) get() (V, error) {
 }
 
 // entryBytes is about the memory of an entry of results without its value.
-const entryBytes = 256
+const entryBytes = 304
 
 // results keeps the results of reviews within a number of bytes. It evicts the least recently used
 // ones. It is not safe for concurrent use.

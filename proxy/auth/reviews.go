@@ -22,12 +22,13 @@ const (
 	// failedPause is how long a review that failed is not repeated: a crowd must not ask an apiserver that fails as often
 	// as it reads.
 	failedPause = time.Second
-	// resultShare is the part of the memory for positive results of one kind of review, as a divisor, and leastResultBytes what
-	// there is at least for them, enough for the pods of a DaemonSet on 10,000 nodes with a token each.
-	resultShare      = 64
-	leastResultBytes = 16 << 20
-	// negativeShare is the part of as much for other results: a flood of what is rejected displaces nothing that is known.
-	negativeShare = 4
+	// resultPart divides the memory for positive results of one kind of review, of which there are minResultBytes, enough for
+	// the pods of a DaemonSet on 10,000 nodes with a token each, and at most maxResultBytes: the collector scans them.
+	resultPart     = 64
+	minResultBytes = 16 << 20
+	maxResultBytes = 128 << 20
+	// negativeBytes bounds other results of one kind: a flood of what is rejected displaces nothing that is known.
+	negativeBytes = 4 << 20
 )
 
 // reviewError is the error of a review that could not be made, rather than its negative result.
@@ -90,9 +91,9 @@ type review[V any] struct {
 
 // newReviews returns the reviews of a kind, in a process with so many bytes of memory. Kinds may share their places.
 func newReviews[V any](p *places, m reviewMetrics, memory int64) *reviews[V] {
-	bytes := int(max(leastResultBytes, memory/resultShare))
+	bytes := min(max(minResultBytes, memory/resultPart), maxResultBytes)
 	return &reviews[V]{
-		places: p, metrics: m, kept: newResults[V](bytes), negative: newResults[V](bytes / negativeShare),
+		places: p, metrics: m, kept: newResults[V](int(bytes)), negative: newResults[V](negativeBytes),
 		running: map[digest]*review[V]{},
 	}
 }

@@ -27,7 +27,7 @@ const (
 	// introduction is how long a connection has for its first authenticated request before it makes room
 	// even if its client sends something now and then, and before that as long to send something.
 	introduction = 10 * time.Second
-	// doorTries is how often it waits there: for a while more places may be set than there are.
+	// doorTries is how often it waits there: the number of places is as of the last arrival, and may be too high.
 	doorTries = 10
 	// doorPatience is how long it waits at the door at most: longer than most clients do.
 	doorPatience = 30 * time.Second

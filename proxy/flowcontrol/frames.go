@@ -46,12 +46,12 @@ func ServeHTTP2(s *http.Server) error {
 // direct is the handler of a connection. It leaves out what net/http puts before the server's handler, unless a request needs
 // that: it would take so much of the stack of each handler that a stack of 16 KiB, which many need for a moment, would never
 // shrink.
-type direct struct{ http, server http.Handler }
+type direct struct{ fallback, server http.Handler }
 
 // ServeHTTP implements http.Handler.
 func (d direct) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if d.server == nil || r.TLS == nil || r.RequestURI == "*" {
-		d.http.ServeHTTP(w, r)
+		d.fallback.ServeHTTP(w, r)
 		return
 	}
 	d.server.ServeHTTP(w, r)

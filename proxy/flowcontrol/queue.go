@@ -108,8 +108,10 @@ func (q *Queue) SetPlaces(n int64) {
 		return
 	}
 	q.places = n
-	for _, g := range q.groups { // their share has changed
-		q.update(g)
+	for _, g := range q.groups { // their share has changed; of those where nothing runs it is never used up
+		if g.running > 0 {
+			q.update(g)
+		}
 	}
 	q.start()
 }

@@ -348,7 +348,7 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 			"limits.unauthenticatedUpstream"},
 		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places", "limits.longReads, or the CPUs"},
 		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes", "cache.maxBytes"},
-		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes", "cache.encodedBytes"},
+		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes", "cache.encodedBytes, or what the rest of the memory leaves"},
 	} {
 		all = append(all, Limit{
 			Name: l.name, Unit: l.unit, Used: r.sum(l.used, limited), Total: r.sum(l.total, limited),
