@@ -34,6 +34,7 @@ type places struct {
 	filling  bool
 	answered int           // reviews of unknown callers
 	quickest time.Duration // of the last ones of these
+	measured time.Time     // when the last one ended
 }
 
 const (
@@ -48,8 +49,9 @@ const (
 	// fewRate is for how many reviews a second there are places at least, once fewSample have told how long one takes.
 	fewRate   = 500
 	fewSample = 8
-	// forgets is the part, as a divisor, by which the shortest duration is forgotten with each review.
-	forgets = 16
+	// quickestFor is how long the shortest duration of a review counts, about: what a crowd takes is no measure, since its own
+	// reviews wait for each other.
+	quickestFor = time.Minute
 )
 
 func newPlaces(n int) *places {
@@ -75,10 +77,12 @@ func (p *places) setFilling(filling bool) {
 func (p *places) took(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := time.Now()
 	if p.answered++; p.answered == 1 {
 		p.quickest = d
 	}
-	p.quickest = min(d, p.quickest+p.quickest/forgets)
+	age := min(now.Sub(p.measured), quickestFor).Seconds() / quickestFor.Seconds()
+	p.quickest, p.measured = min(d, p.quickest+time.Duration(age*float64(p.quickest))), now
 }
 
 // update sets how many reviews without an earlier positive result run at the same time. It may be called on nil.
