@@ -17,17 +17,16 @@ import (
 // them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn, and
 // for the connections of one address, since each rejected token ends one.
 //
-// While stores are being filled, reviews without an earlier result use fewer places: clients that reconnect after a restart wait
-// for the stores anyway, and the apiserver sends these much faster when it handles few reviews at the same time. Those of tokens
-// use fewer while those of accesses wait: of a crowd, who is known and waits holds more than who is not known yet. There are always
-// enough places for fewRate reviews a second, as follows from how long reviews take.
+// Reviews without an earlier result have fewer places at times, but enough for fewRate reviews a second: while stores are being
+// filled, since clients that reconnect after a restart wait for the stores anyway, and the apiserver sends these much faster when it
+// handles few reviews at the same time; and those of tokens while those of accesses wait, since a caller who is known and waits
+// holds more memory than one who is not known yet.
 type places struct {
 	n                 int64
 	all               *semaphore.Weighted
 	unknown, rejected *flowcontrol.Queue
 
-	// yieldsTo are the places while whose queue is not empty there are fewer here, and yielding those of which that is true of
-	// these; nil for none.
+	// While unknown reviews wait for places of yieldsTo there are fewer of these, and in the same way fewer of yielding; nil for none.
 	yieldsTo, yielding *places
 
 	mu       sync.Mutex // guards what follows

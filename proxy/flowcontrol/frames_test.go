@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"testing"
 
-	"golang.org/x/net/http2"
-
 	"sluice/proxy/accounts"
 )
 
@@ -30,10 +28,12 @@ func TestHandlersSeeWhatNetHTTPShowsThem(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
-	dial := func(ctx context.Context, network, _ string, _ *tls.Config) (net.Conn, error) {
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return dialer.DialContext(ctx, network, s.Listener.Addr().String())
 	}
-	client := &http2.Transport{AllowHTTP: true, DialTLSContext: dial}
+	client := &http.Transport{DialContext: dial, DialTLSContext: dial, Protocols: &http.Protocols{}}
+	client.Protocols.SetHTTP2(true)
+	client.Protocols.SetUnencryptedHTTP2(true)
 	defer client.CloseIdleConnections()
 	for _, row := range []struct {
 		method, scheme, opaque string
