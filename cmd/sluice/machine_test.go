@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"runtime/debug"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"sluice/config"
 	"sluice/proxy/accounts"
 )
 
@@ -60,4 +64,44 @@ func TestConfiguredMemoryIsAtMostWhatGoMayUse(t *testing.T) {
 			t.Errorf("of %d configured bytes there are %d, want %d", configured, got, want)
 		}
 	}
+}
+
+// What is encoded follows the configuration that was reloaded last, and what callers take.
+func TestMemoryIsDividedAnewEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestComponents(t, 0)
+		defer c.upstream.Close()
+		c.machine.Memory = 1 << 30
+		c.accounts.SetTotals(accounts.Totals{accounts.Requests: 1 << 30})
+		file := &config.File{}
+		file.Default()
+		c.reloader = &reloader{}
+		c.reloader.running.Store(file)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.followMemory(ctx) }()
+		expect := func(when string, least, most int64) {
+			t.Helper()
+			time.Sleep(2 * memoryEvery)
+			synctest.Wait()
+			if got := c.encoded.Limit(); got < least || got > most {
+				t.Errorf("%s: %d bytes, want %d to %d", when, got, least, most)
+			}
+		}
+		configured := *file.Cache.EncodedBytes
+		expect("at first", configured, configured)
+		g, err := c.accounts.Account(accounts.ByUser("jane")).TakeRevocable(accounts.Requests, 600<<20, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect("beside callers", configured/minEncodedPart, configured-1)
+		g.Release()
+		expect("after them", configured, configured)
+		less := *file
+		less.Cache.EncodedBytes = new(configured / 2)
+		c.reloader.running.Store(&less)
+		expect("after a reload", configured/2, configured/2)
+		cancel()
+		<-done
+	})
 }

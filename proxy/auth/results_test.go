@@ -2,10 +2,14 @@ package auth
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/accounts"
 )
@@ -63,4 +67,25 @@ func TestAnswerToACanceledReviewIsNotKept(t *testing.T) {
 			t.Errorf("the answer %d is kept: %v", got, kept)
 		}
 	})
+}
+
+// A DaemonSet on 10,000 nodes has a token for each pod: else each would be unknown again when it comes back.
+func TestResultsHaveRoomForTheTokensOfACrowd(t *testing.T) {
+	const tokens = 10_000
+	r := newReviews[*authenticator.Response](newPlaces(4), NewMetrics(nil).reviews("token"), 1<<30)
+	for i := range tokens {
+		u := &user.DefaultInfo{
+			Name: "system:serviceaccount:kube-system:log-agent", UID: "0b2e5b1c-5c9f-4c1c-9b0a-1f6b1f0f0f0f",
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
+			Extra:  map[string][]string{},
+		}
+		for _, key := range []string{"credential-id", "node-name", "node-uid", "pod-name", "pod-uid"} {
+			u.Extra["authentication.kubernetes.io/"+key] = []string{u.UID}
+		}
+		v := result[*authenticator.Response]{value: &authenticator.Response{User: u}, positive: true, bytes: memoryOf(u), ttl: time.Hour}
+		r.put(tokenDigest(fmt.Sprint(i)), v.at(time.Now()))
+	}
+	if kept := len(r.kept.entries); kept != tokens {
+		t.Errorf("%d of %d tokens are known", kept, tokens)
+	}
 }

@@ -2,12 +2,15 @@ package flowcontrol
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/proxy/accounts"
 )
 
 // speak makes the client of a connection send something, which Sluice reads once it is its turn.
@@ -188,6 +191,40 @@ func TestConnectionsOfSuspectTokensMakeRoom(t *testing.T) {
 		busy(true, "after the review")
 		c.end(request)
 		_ = c.Close()
+		l.checkEmpty()
+	})
+}
+
+// What callers may take becomes less while stores fill; thousands of waiting connections closed then.
+func TestNewConnectionsGoOnWaitingWhenThereIsRoomForFewerStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 3, 10)
+		var strangers []*conn
+		for range 3 {
+			strangers = append(strangers, l.accept("192.0.2.1:1"))
+		}
+		waits := newFakeConn("192.0.2.1:2")
+		l.inner.conns <- waits
+		synctest.Wait()
+		l.ledger.SetTotals(accounts.Totals{accounts.Strangers: 1, accounts.Connections: 10})
+		for i, c := range strangers {
+			if err := l.assign(c, "x"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			select {
+			case <-waits.closed:
+				t.Fatalf("the waiting connection closed when there were %d strangers", 2-i)
+			default:
+			}
+		}
+		next, err := l.listener.Accept()
+		if err != nil || next.(*conn).Conn != net.Conn(waits) {
+			t.Fatalf("accepted %v, %v", next, err)
+		}
+		for _, c := range append(strangers, next.(*conn)) {
+			_ = c.Close()
+		}
 		l.checkEmpty()
 	})
 }
