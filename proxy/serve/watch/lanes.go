@@ -9,8 +9,9 @@ import (
 
 const (
 	// soonAtOnce is how many rechecks run at the same time that a change of access rules asks for, and how many whose last one
-	// failed. Reviews of new requests have the places that these leave.
-	soonAtOnce = 16
+	// failed. Reviews of new requests have the places that these leave. A group has soonOfOne at most: its rechecks may hang.
+	soonAtOnce = 20
+	soonOfOne  = 16
 	// restFactor is how many times as long as a recheck took no other begins of those that are made from time to time, for at most
 	// maxRest. They take a tenth of the time if they take up to 100 ms, however many watches there are: each node and each token
 	// has reviews of its own.
@@ -46,11 +47,12 @@ type lane struct {
 	timer   *time.Timer // fires when the next is due; nil before the first
 }
 
-// laneGroup is the waiting rechecks of a group of accounts in one lane.
+// laneGroup is the rechecks of a group of accounts in one lane.
 type laneGroup struct {
 	lane    *lane
 	name    string
 	waiting heap.Heap[*accessRecheck] // the next that is due first
+	running int
 	ready   bool                      // it is in lane.ready and lane.longest, rather than in lane.later
 	had     time.Duration             // the time that its rechecks took, and rested
 	place   int                       // in lane.later or lane.ready
@@ -119,8 +121,11 @@ func (g *laneGroup) update() {
 	l := g.lane
 	l.of(g).Update(g, false)
 	l.longest.Update(g, false)
-	if len(g.waiting.All) == 0 {
+	switch {
+	case len(g.waiting.All) == 0 && g.running == 0:
 		delete(l.groups, g.name)
+		return
+	case len(g.waiting.All) == 0 || g.running == soonOfOne:
 		return
 	}
 	before := g.ready
@@ -154,9 +159,10 @@ func (l *lane) next() {
 			l.least = g.had
 		}
 		g.had += laneTick
+		l.running++
+		g.running++
 		first := g.waiting.All[0]
 		first.remove()
-		l.running++
 		go l.run(first, g, inTurn)
 	}
 	if l.running < l.atOnce && len(l.later.All) > 0 {
@@ -197,13 +203,13 @@ func (l *lane) done(of *laneGroup, inTurn bool, had time.Duration) {
 	l.all.mu.Lock()
 	defer l.all.mu.Unlock()
 	l.running--
+	of.running--
 	if inTurn {
 		l.turns += had
 	} else {
 		l.turns -= had
 	}
-	if of.had += had; l.groups[of.name] == of {
-		of.update()
-	}
+	of.had += had
+	of.update()
 	l.next()
 }
