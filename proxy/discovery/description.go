@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
 	"sluice/codec"
@@ -43,13 +44,28 @@ type Description struct {
 }
 
 // settleTime is how long after a change of a CRD an apiserver may still send objects that it pruned
-// by the CRD before, on watches that are open.
-const settleTime = time.Minute
+// by the CRD before, on watches that are open: it ends these when the requests have ended that were in progress, but waits for
+// them at most twice as long as a request may take, which is a minute by default.
+const settleTime = 130 * time.Second
 
 // Settled reports whether the apiserver has certainly served the resource by the described CRD since
 // the store was built. It is false for resources without a CRD that can be followed.
 func (d *Description) Settled() bool {
 	return d.revision != nil && time.Since(d.read) >= settleTime
+}
+
+// Seen returns the newest resource version at which the CRD was found to be the described one; 0 if there is no CRD that can
+// be followed, and nothing that changes.
+func (d *Description) Seen() uint64 {
+	if d.revision == nil {
+		return 0
+	}
+	seen := d.revision.seen.Load()
+	if seen == nil {
+		return 0
+	}
+	version, _ := strconv.ParseUint(*seen, 10, 64)
+	return version
 }
 
 // WithBookmark returns a Description whose Resource has the given template for bookmarks.

@@ -35,8 +35,8 @@ type Options struct {
 	// Opened is called when a watch of the resource is open. It returns a function that is called
 	// when that watch is closed.
 	Opened func() (closed func())
-	// ColumnsChanged is called when the current store goes on with other printer columns.
-	ColumnsChanged func(*discovery.Description)
+	// ColumnsChanged is called when a store goes on with other printer columns.
+	ColumnsChanged func(was, now *discovery.Description)
 	// Describe is called before the resource is described, and waits until it may be. done is called when it
 	// has been. Nil does not wait.
 	Describe func(ctx context.Context) (done func(), err error)
@@ -132,7 +132,7 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 // all the same and sends nothing before it has reached the version, so its version and its release are
 // read once the watch is open. A restore or an upgrade after that ends the watch.
 func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.Stream, error) {
-	if err := c.session.refresh(ctx); err != nil {
+	if err := c.session.Refresh(ctx); err != nil {
 		return nil, classify(err)
 	}
 	stream, err := c.session.watch(ctx, url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}})

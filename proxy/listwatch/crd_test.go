@@ -15,7 +15,7 @@ import (
 )
 
 // settleTime is as long as discovery's.
-const settleTime = time.Minute
+const settleTime = 130 * time.Second
 
 func TestChangedCRDRebuildsTheStore(t *testing.T) {
 	d := fake.Widgets

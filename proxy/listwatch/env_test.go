@@ -96,7 +96,7 @@ func (e *env) watchOpened() func() {
 	}
 }
 
-func (e *env) columnsChanged(d *discovery.Description) {
+func (e *env) columnsChanged(_, d *discovery.Description) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.columns = append(e.columns, d)

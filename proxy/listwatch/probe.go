@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strconv"
 
@@ -170,21 +171,33 @@ func (s *Session) Changes(ctx context.Context, from, until uint64, most int) ([]
 // probeEvents calls report with the metadata of each event and bookmark of a second watch, until report
 // returns false.
 func (s *Session) probeEvents(ctx context.Context, version uint64, report func(isBookmark bool, meta metadata) bool) error {
+	err := s.client.watchMetadata(ctx, version, url.Values{"timeoutSeconds": {secondWatchSeconds}}, func() {}, report)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("second watch: %w", err)
+	}
+	return err
+}
+
+// watchMetadata calls opened when a watch is open, and then report with the metadata of each event and bookmark after a version,
+// until report returns false. The error is io.EOF at the end of the watch.
+func (c *Client) watchMetadata(
+	ctx context.Context, version uint64, query url.Values, opened func(), report func(isBookmark bool, meta metadata) bool,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	query := url.Values{
-		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "timeoutSeconds": {secondWatchSeconds},
-		"resourceVersion": {strconv.FormatUint(version, 10)},
-	}
-	resp, err := s.client.upstream.Open(ctx, s.client.path, query, acceptMetadata("PartialObjectMetadata"))
+	query.Set("watch", "true")
+	query.Set("allowWatchBookmarks", "true")
+	query.Set("resourceVersion", strconv.FormatUint(version, 10))
+	resp, err := c.upstream.Open(ctx, c.path, query, acceptMetadata("PartialObjectMetadata"))
 	if err != nil {
-		return fmt.Errorf("second watch: %w", err)
+		return err
 	}
 	defer resp.Body.Close()
 	e, err := encodingOf(resp.Header)
 	if err != nil {
-		return fmt.Errorf("second watch: %w", err)
+		return err
 	}
+	opened()
 	events := e.events(resp.Body, probeReadAhead)
 	for {
 		eventType, object, err := events.next()
@@ -196,11 +209,11 @@ func (s *Session) probeEvents(ctx context.Context, version uint64, report func(i
 			if err == nil {
 				err = &apierrors.StatusError{ErrStatus: status}
 			}
-			return fmt.Errorf("second watch: %w", err)
+			return err
 		}
 		isBookmark := eventType == string(watch.Bookmark)
 		if _, changes := typeOf(eventType); !changes && !isBookmark {
-			return fmt.Errorf("second watch received %s", eventType)
+			return fmt.Errorf("received %s", eventType)
 		}
 		meta, err := e.metadata(object)
 		if err != nil {

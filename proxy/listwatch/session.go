@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"sluice/cache/fence"
@@ -24,7 +25,8 @@ import (
 // store's fence.
 type Session struct {
 	client      *Client
-	description atomic.Pointer[discovery.Description] // set by the reflector's goroutine
+	refreshing  sync.Mutex
+	description atomic.Pointer[discovery.Description]
 }
 
 func newSession(c *Client, d *discovery.Description) *Session {
@@ -37,16 +39,18 @@ func newSession(c *Client, d *discovery.Description) *Session {
 // printer columns, and in the template of bookmarks until the store is in sync.
 func (s *Session) Description() *discovery.Description { return s.description.Load() }
 
-// refresh compares the CRD and takes over changed columns. It returns discovery.ErrChanged if the
+// Refresh compares the CRD and takes over changed columns. It returns discovery.ErrChanged if the
 // store must be rebuilt.
-func (s *Session) refresh(ctx context.Context) error {
+func (s *Session) Refresh(ctx context.Context) error {
+	s.refreshing.Lock()
+	defer s.refreshing.Unlock()
 	was := s.Description()
 	now, err := s.client.discovery.Refresh(ctx, was)
 	if err != nil || now == was {
 		return err
 	}
 	s.description.Store(now)
-	s.client.options.ColumnsChanged(now)
+	s.client.options.ColumnsChanged(was, now)
 	return nil
 }
 

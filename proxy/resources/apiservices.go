@@ -43,7 +43,7 @@ const absentRetry = 10 * time.Second
 func (r *Registry) followOnce(ctx context.Context, log *zap.Logger) error {
 	source := listwatch.New(r.options.Upstream, apiServices, listwatch.Options{
 		Opened:         func() func() { return r.options.Watches(apiServices.Group, apiServices.Version, apiServices.Resource) },
-		ColumnsChanged: func(*discovery.Description) {},
+		ColumnsChanged: func(_, _ *discovery.Description) {},
 	})
 	return reflector.New(source, reflector.Options{
 		Publish: func(s *cache.Store) {
@@ -61,7 +61,7 @@ func (r *Registry) followOnce(ctx context.Context, log *zap.Logger) error {
 }
 
 const (
-	// serverRetry is the time between two attempts to find out which server serves a resource, and
+	// serverRetry is the time between two attempts to find out which server serves a resource, or by which CRD, and
 	// serverTries how many there are: an apiserver that has just started refuses everything until it has
 	// read its access rules.
 	serverRetry = time.Second
@@ -78,17 +78,18 @@ func (r *Registry) checkServer(ctx context.Context, of func(schema.GroupVersion)
 		}
 	}
 	if len(unknown) > 0 {
-		r.goroutines.Go(func() { checkServerAgain(ctx, unknown) })
+		r.goroutines.Go(func() { checkAgain(ctx, unknown, (*entry).checkServer, errTakenOver) })
 	}
 }
 
-func checkServerAgain(ctx context.Context, unknown []*entry) {
+// checkAgain repeats checks that have failed, and rebuilds the stores for a reason if they go on failing.
+func checkAgain(ctx context.Context, unknown []*entry, check func(*entry, context.Context) error, reason error) {
 	for try := 2; len(unknown) > 0 && ctx.Err() == nil; try++ {
 		wait.Pause(ctx, serverRetry)
 		unknown = slices.DeleteFunc(unknown, func(e *entry) bool {
-			err := e.checkServer(ctx)
+			err := check(e, ctx)
 			if err != nil && try == serverTries {
-				e.reflector.Rebuild(errors.Join(errTakenOver, err))
+				e.reflector.Rebuild(errors.Join(reason, err))
 			}
 			return err == nil || try == serverTries
 		})

@@ -7,6 +7,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/fence"
 	"sluice/proxy/discovery"
+	"sluice/proxy/listwatch"
 )
 
 // CachedResource is a store in sync and what has to be known to serve it. It is immutable: when the
@@ -26,6 +27,7 @@ type CachedResource struct {
 	// StreamingLists reports whether the apiserver has streaming lists (KEP-3157).
 	StreamingLists bool
 
+	session        *listwatch.Session
 	prehistory     *prehistory   // nil in tests of other packages
 	entry          *entry        // nil in tests of other packages
 	columnsChanged chan struct{} // closed when another CachedResource takes over with other columns

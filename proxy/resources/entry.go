@@ -40,7 +40,8 @@ type entry struct {
 	used       atomic.Int64                   // UnixNano of the last Lookup
 	shown      discarded                      // by the last store; only the reflector's goroutine uses it
 	discarded  atomic.Pointer[discarded]      // nil if no store has shown any
-	received   atomic.Uint64                  // events and bookmarks
+	crd        crdChanges
+	received   atomic.Uint64 // events and bookmarks
 	mismatches atomic.Uint64
 	proven     atomic.Int64 // UnixNano of the latest time up to which a fill or a proof has shown everything
 
@@ -183,7 +184,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		Description: session.Description(),
 		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, r.proofCost, e.reflector.Rebuild),
 		Encoders:       new(sync.Map),
-		StreamingLists: e.reflector.StreamingLists(), entry: e, columnsChanged: make(chan struct{}),
+		StreamingLists: e.reflector.StreamingLists(), session: session, entry: e, columnsChanged: make(chan struct{}),
 	}
 	c.Fence.Shares = r.options.Shares
 	e.prove(c.Began)
@@ -193,6 +194,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, session, s) })
 	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
+	r.goroutines.Go(func() { r.verifyCRD(ctx, e) })
 	e.wasSynced = true
 	e.refusedSince = time.Time{}
 	e.rightsLost.Store(false)
@@ -204,10 +206,9 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		zap.Stringer("encoding", c.Resource.Source))
 }
 
-// updateColumns makes the current store go on with other printer columns.
-func (e *entry) updateColumns(d *discovery.Description) {
-	if c := e.current.Load(); c != nil {
-		e.current.Store(c.withDescription(d))
+// updateColumns makes the current store, if it is the described one, go on with other printer columns.
+func (e *entry) updateColumns(was, now *discovery.Description) {
+	if c := e.current.Load(); c != nil && c.Description == was && e.current.CompareAndSwap(c, c.withDescription(now)) {
 		close(c.columnsChanged)
 	}
 }

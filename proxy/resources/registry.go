@@ -65,7 +65,7 @@ type Registry struct {
 
 	mu        sync.RWMutex    // guards the fields below
 	run       context.Context // nil before and after Run
-	following bool            // followAPIServices has begun
+	following bool            // followAPIServices and followCRDs have begun
 	entries   map[schema.GroupVersionResource]*entry
 	demands   map[schema.GroupVersionResource]*demand // of entries, and of those that were stopped
 
@@ -184,6 +184,7 @@ func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string 
 	if run := r.run; gvr.Group != "" && !r.following {
 		r.following = true
 		r.goroutines.Go(func() { r.followAPIServices(run) })
+		r.goroutines.Go(func() { r.followCRDs(run) })
 	}
 	return NotInSync
 }

@@ -102,7 +102,7 @@ func TestWithdrawnStoresEnd(t *testing.T) {
 // A store that goes on with other columns keeps its identity and its encoders.
 func TestChangedColumnsReplaceOnlyTheDescription(t *testing.T) {
 	d := fake.Widgets
-	const life = 2 * time.Minute // long enough for the CRD to have settled
+	const life = 3 * time.Minute // long enough for the CRD to have settled
 	steps := []step{
 		{"crd", fake.CRD(1, "p", "A")},
 		{"watchlist", d.EndedAfter(life, d.Added("a/x@3"), d.InitialEventsEnd("10"))},

@@ -33,6 +33,7 @@ type relay struct {
 
 	mu     sync.Mutex    // guards what follows
 	frozen chan struct{} // closed when the watches go on; nil while they do
+	only   string        // the path of those that freeze; empty if all do
 	refuse int           // the status of every response; 0 for those of the apiserver
 	cuts   cuts
 	cutAt  []time.Time // when lists of Sluice's own were cut short
@@ -168,7 +169,7 @@ func (r *relay) loadOf(q *http.Request) *load {
 func (r *relay) respond(resp *http.Response) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	body := &countedBody{ReadCloser: resp.Body, relay: r, load: r.loadOf(resp.Request), ctx: resp.Request.Context(), watch: isWatch(resp.Request)}
+	body := &countedBody{ReadCloser: resp.Body, relay: r, load: r.loadOf(resp.Request), ctx: resp.Request.Context(), path: resp.Request.URL.Path, watch: isWatch(resp.Request)}
 	resp.Body = body
 	return nil
 }
@@ -179,6 +180,7 @@ type countedBody struct {
 	relay *relay
 	load  *load // nil if it does not count
 	ctx   context.Context
+	path  string
 	watch bool
 	read  int // bytes
 	ended sync.Once
@@ -190,14 +192,14 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	if b.load != nil {
 		b.load.bytes += int64(n)
 	}
-	frozen := b.relay.frozen
+	frozen, only := b.relay.frozen, b.relay.only
 	b.read += n
 	cut := b.isCut()
 	b.relay.mu.Unlock()
 	if cut {
 		return 0, errCut
 	}
-	if b.watch && frozen != nil {
+	if b.watch && frozen != nil && (only == "" || only == b.path) {
 		select {
 		case <-frozen:
 		case <-b.ctx.Done():

@@ -53,10 +53,10 @@ type laneGroup struct {
 	name    string
 	waiting heap.Heap[*accessRecheck] // the next that is due first
 	running int
-	ready   bool                      // it is in lane.ready and lane.longest, rather than in lane.later
-	had     time.Duration             // the time that its rechecks took, and rested
-	place   int                       // in lane.later or lane.ready
-	overdue int                       // its place in lane.longest
+	ready   bool          // it is in lane.ready and lane.longest, rather than in lane.later
+	had     time.Duration // the time that its rechecks took, and rested
+	place   int           // in lane.later or lane.ready
+	overdue int           // its place in lane.longest
 }
 
 // laneTick is the time that a recheck has had when it begins, so that of groups which have had the same not all begin for one.

@@ -1,0 +1,128 @@
+package resources
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"sluice/codec"
+	"sluice/test/support/fake"
+)
+
+// crdAt responds with a CRD at a version.
+func crdAt(generation int, version string) http.HandlerFunc {
+	return fake.Body(codec.MediaJSON, fmt.Appendf(nil,
+		`{"metadata":{"uid":"u","generation":%d,"resourceVersion":%q},"spec":{"versions":[{"name":"v1","schema":{"p%d":{}}}]}}`,
+		generation, version, generation))
+}
+
+// crdEvents responds to lists and watches of CRDs: the CRD is at version 5, and changes at another after a while.
+func crdEvents(d fake.Resource, after time.Duration, version string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("watch") {
+			d.PageBody("6", "", "widgets.example.com@5")(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", codec.MediaJSON)
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(after)
+		_, _ = w.Write(d.Modified("widgets.example.com@" + version))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
+}
+
+// The apiserver shows objects by the new CRD at once to those who list, but by the old one to those who watched before, as the
+// store does. A client that has such a state must list again.
+func TestStoreIsRebuiltWhenItsCRDChanges(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", crdAt(1, "5")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
+		{"crd", crdAt(2, "30")},
+		{"crd", crdAt(2, "30")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
+	}
+	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
+		e.lookup()
+		pass(9 * time.Second)
+		e.check(t, 40, "a/x")
+		pass(9 * time.Second)
+		e.check(t, 50, "a/x")
+		e.CheckPlayed(t)
+		for version, want := range map[uint64]bool{29: false, 30: true, 40: true, 41: false, 50: false} {
+			if got := e.registry.Discarded(t.Context(), d.GVR, version); got != want {
+				t.Errorf("version %d is discarded: %v", version, got)
+			}
+		}
+	})
+}
+
+func TestStoreGoesOnWhenItsCRDChangesInNothingThatMatters(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", crdAt(1, "5")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"crd", fake.Refuse(http.StatusInternalServerError)}, // tells nothing
+		{"crd", crdAt(1, "30")},
+	}
+	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
+		e.lookup()
+		pass(9 * time.Second)
+		before := e.check(t, 10, "a/x")
+		pass(9 * time.Second)
+		if e.check(t, 10, "a/x").Store != before.Store {
+			t.Error("the store was rebuilt")
+		}
+		e.CheckPlayed(t)
+	})
+}
+
+// A change during a fill is not missed.
+func TestStoreIsRebuiltWhenItsCRDHasChangedDuringTheFill(t *testing.T) {
+	d := fake.Widgets
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(5 * time.Second)
+		d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("40"))(w, r)
+	}
+	steps := []step{
+		{"crd", crdAt(1, "5")},
+		{"watchlist", slow},
+		{"crd", crdAt(2, "30")},
+		{"crd", crdAt(2, "30")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
+	}
+	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+		e.SetCRDs(crdEvents(d, time.Second, "30"))
+		e.lookup()
+		pass(9 * time.Second)
+		e.check(t, 50, "a/x")
+		e.CheckPlayed(t)
+	})
+}
+
+// Sluice may not list CRDs, and so does not know when one has changed: only since when it was as the store was built by.
+func TestVersionsSinceTheCRDWasSeenAreDiscardedIfItIsNotFollowed(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", crdAt(1, "5")},
+		{"watchlist", d.EndedAfter(5*time.Minute, d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
+		{"crd", crdAt(2, "30")},
+		{"crd", crdAt(2, "30")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
+	}
+	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(6 * time.Minute)
+		e.check(t, 50, "a/x")
+		e.CheckPlayed(t)
+		for version, want := range map[uint64]bool{5: false, 6: true, 40: true, 41: false, 50: false} {
+			if got := e.registry.Discarded(t.Context(), d.GVR, version); got != want {
+				t.Errorf("version %d is discarded: %v", version, got)
+			}
+		}
+	})
+}
