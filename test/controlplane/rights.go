@@ -23,7 +23,7 @@ var sluiceRules = []rbacv1.PolicyRule{
 		Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"},
 	},
 	{ // columns and selectable fields of custom resources
-		Verbs: []string{"get"}, APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"},
+		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"},
 	},
 	{ // whether an extension server serves a resource
 		Verbs: []string{"get"}, APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"},
