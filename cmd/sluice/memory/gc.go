@@ -13,8 +13,8 @@ const (
 	gcPercent = 50
 	// gcRoom is the growth, in bytes, that the heap is always allowed up to gcPercent.
 	gcRoom = 48 << 20
-	// gcScanShare is the growth that it is allowed for each byte that the collector has to scan.
-	gcScanShare = 2
+	// gcScanPart divides what the collector has to scan, which is the growth that it is allowed if that is more.
+	gcScanPart = 2
 )
 
 // The metrics of the runtime by which the collector is tuned.
@@ -65,7 +65,7 @@ func (t *gcTuner) tune() {
 
 // gcPercentFor returns the growth in percent for a heap by its live bytes and those to scan.
 func gcPercentFor(live, scan uint64) int {
-	room := max(gcRoom, gcScanShare*scan)
+	room := max(gcRoom, scan/gcScanPart)
 	if live <= room*100/gcPercent {
 		return gcPercent
 	}

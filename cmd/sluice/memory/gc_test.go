@@ -15,8 +15,8 @@ func TestRoomForGarbageGrowsWithWhatIsScannedNotWithWhatLives(t *testing.T) {
 		{"before the first collection", 0, 0, gcPercent},
 		{"small heap", 90 << 20, 40 << 20, gcPercent},
 		{"large heap of bytes", 1000 << 20, 10 << 20, 4}, // 48 MiB
-		{"large heap to scan", 1000 << 20, 100 << 20, 20},
-		{"large heap of pointers", 1000 << 20, 900 << 20, gcPercent},
+		{"large heap to scan", 1000 << 20, 400 << 20, 20},
+		{"large heap of pointers", 1000 << 20, 900 << 20, 45},
 		{"very large heap of bytes", 100 << 30, 1 << 20, 1},
 	} {
 		if got := gcPercentFor(c.live, c.scan); got != c.want {
