@@ -13,6 +13,8 @@ import (
 
 const (
 	crowdPath = "/crowd" // of the floor
+	// limitedName is a Sluice in a cgroup of --memory.
+	limitedName = "limited " + sluiceName
 	// crowdLimit is how long agents may take until all are there, and crowdPause the least time until one that has lost
 	// its connection comes again.
 	crowdLimit = 3 * time.Minute
@@ -20,13 +22,13 @@ const (
 	// crowdWindow is how long each measurement of the other user lasts.
 	crowdWindow = 30 * time.Second
 	// crowdSettle is how long a server has to return memory that it does not use.
-	crowdSettle = 30 * time.Second
+	crowdSettle = 100 * time.Second
 )
 
-// crowds measures the crowd at the floor, the apiserver and a new Sluice.
+// crowds measures the crowd at the floor, the apiserver, a new Sluice, and one whose memory is limited.
 func (w *world) crowds(ctx context.Context, r *report) {
 	selected := func(name string) bool { return w.only.matches("crowd " + name) }
-	if !slices.ContainsFunc([]string{floorName, apiserverName, sluiceName}, selected) {
+	if !slices.ContainsFunc([]string{floorName, apiserverName, sluiceName, limitedName}, selected) {
 		return
 	}
 	tokens := w.podReaders(ctx, 2)
@@ -36,13 +38,20 @@ func (w *world) crowds(ctx context.Context, r *report) {
 		f := startFloor(nil, "GOGC=50") // as Sluice with many connections
 		defer func() { stopped(f.stop()) }()
 		f.put(ctx, crowdPath, &harness.Response{Body: []byte(`{"metadata":{"resourceVersion":"1"}}`)})
-		r.add(w.crowdAt(ctx, f.target(), tokens, func(int) string { return crowdPath + "?" }, f.release))
+		r.add(w.crowdAt(ctx, f.target(), floorName, tokens, func(int) string { return crowdPath + "?" }, f.release))
 	}
 	if selected(apiserverName) {
-		r.add(w.crowdAt(ctx, w.direct(harness.Anonymous), tokens, w.podsOf, nil))
+		r.add(w.crowdAt(ctx, w.direct(harness.Anonymous), apiserverName, tokens, w.podsOf, nil))
 	}
-	if selected(sluiceName) {
-		w.withCachedPods(ctx, harness.SluiceOptions{}, func(t *target) { r.add(w.crowdAt(ctx, t, tokens, w.podsOf, nil)) })
+	for _, name := range []string{sluiceName, limitedName} {
+		if !selected(name) {
+			continue
+		}
+		o := harness.SluiceOptions{}
+		if name == limitedName {
+			o.Memory = w.memory
+		}
+		w.withCachedPods(ctx, o, func(t *target) { r.add(w.crowdAt(ctx, t, name, tokens, w.podsOf, nil)) })
 	}
 }
 
@@ -55,12 +64,12 @@ func (w *world) podsOf(agent int) string {
 	return "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node
 }
 
-// crowdAt measures the crowd at a target, before and after a restart if it is a Sluice. The last token is the other
+// crowdAt measures the crowd at a target of a name, before and after a restart if it is a Sluice. The last token is the other
 // user's. The target releases memory by a function, unless it is nil.
 func (w *world) crowdAt(
-	ctx context.Context, t *target, tokens []string, path func(int) string, release func(context.Context),
+	ctx context.Context, t *target, name string, tokens []string, path func(int) string, release func(context.Context),
 ) *row {
-	progress("%d agents at the %s", w.agents, t.name)
+	progress("%d agents at the %s", w.agents, name)
 	w.isolate(t)
 	raw := must(harness.NewRawClient(t.config))
 	defer raw.Close()
@@ -68,7 +77,7 @@ func (w *world) crowdAt(
 	other := requests("another user's lists", raw, func(i int) harness.Request {
 		return withBearer(others, path(i%10)+"&resourceVersion=0")
 	})
-	r := newRow(crowdTable, t.name)
+	r := newRow(crowdTable, name)
 	r.Target, r.Clients = t.name, w.agents
 	r.By[quietly] = other.watch(ctx, crowdWindow)
 	before := settled(ctx, t.proc)

@@ -140,7 +140,7 @@ func (o *options) define(f flags, times, updates int) {
 	f.number(&o.agents, "agents", 10_000, 500, "agents of the crowd, each with a connection, for --abuse")
 	f.DurationVar(&o.turns, "turns", 0,
 		"how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
-	f.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice")
+	f.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice, and one with the crowd")
 	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse and --pages")
 	f.duration(&o.listEvery, "list-every", 30*time.Second, 10*time.Second, "time between two lists of a user, for --abuse")
 	f.number(&o.abuseFactor, "abuse-factor", 100, 100, "how many times as often as a user the abusive one lists")
