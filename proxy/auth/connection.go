@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// maxCertificates bounds the certificates that a client presents: intermediates that do not belong
-	// to the chain cost time when it is verified.
-	maxCertificates = 10
+	// maxCertificates bounds the certificates that a client presents: each order of intermediates with the same name and key
+	// may be a chain, whose signatures are verified.
+	maxCertificates = 4
 	// rejectedFor bounds how long the failure of a verification is kept.
 	rejectedFor = time.Minute
 )

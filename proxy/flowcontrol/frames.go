@@ -95,14 +95,21 @@ type framed struct {
 
 // Read implements net.Conn. The server asks for the next frame when it has dealt with the frame before.
 func (f *framed) Read(p []byte) (int, error) {
-	if f.received.between() {
-		if err := f.counted.await(); err != nil {
-			return 0, err
-		}
+	if err := f.counted.await(f.received.between()); err != nil {
+		return 0, err
 	}
 	n, err := f.read(p)
-	f.counted.observe(&f.received, p[:n], (*streams).receive)
+	if f.counted.unwrap(n); f.counted.observe(&f.received, p[:n], (*streams).receive) {
+		return 0, http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	}
 	return n, err
+}
+
+// unwrap takes note of n bytes that came out of what was received.
+func (c *conn) unwrap(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.received.streams.unwrap(c.received.wrapping.received.Load(), int64(n))
 }
 
 // Write implements net.Conn.
@@ -113,25 +120,31 @@ func (f *framed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// await waits as streams.await does, and then counts the streams that no request counts. An error means that there is no memory
-// for them.
-func (c *conn) await() error {
+// await waits as streams.await does, within a frame only for what was short, and then counts the streams that no request counts. An
+// error means that there is no memory for them.
+func (c *conn) await(between bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.received.streams; s.waits() {
+	s := c.received.streams
+	switch {
+	case between && s.arrived > 0, s.pause() > 0:
 		leave(&c.turn) // it would be idle
 		s.await(&c.closed)
+	case !between:
+		return nil
 	}
 	return c.count()
 }
 
-// observe takes note of the frames that begin in p.
-func (c *conn) observe(f *frame, p []byte, note func(*streams, *frame)) {
+// observe takes note of the frames that begin in p, and reports whether the client sends trailers. The server would keep them until
+// the stream ends, whatever they take, and the API has none.
+func (c *conn) observe(f *frame, p []byte, note func(*streams, *frame)) (trailers bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for f.next(&p) {
 		note(c.received.streams, f)
 	}
+	return c.received.streams.trailer
 }
 
 // frameHeader is the length of the header of a frame.

@@ -41,10 +41,7 @@ type received struct {
 // from then on. An error means that it must close: there is no memory for it.
 func (c *conn) receive(n int) error {
 	r := &c.received
-	if r.http2.Load() {
-		return nil
-	}
-	if r.wrapping.received.Add(int64(n)); c.inBody() {
+	if r.wrapping.received.Add(int64(n)); r.http2.Load() || c.inBody() {
 		return nil
 	}
 	if r.bytes.Add(int64(n)) <= receivedFree {

@@ -167,13 +167,13 @@ func TestConnectionThatIsCutAwaitsNoRequest(t *testing.T) {
 		defer cancel()
 		m.begin(r)
 		time.AfterFunc(decision/4, func() { m.change((*streams).decide) })
-		if err := m.await(); err != nil || time.Since(begin) != decision/4 {
+		if err := m.await(true); err != nil || time.Since(begin) != decision/4 {
 			t.Errorf("%v after %v, and the request is admitted after %v", err, time.Since(begin), decision/4)
 		}
 		begin = time.Now()
 		m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 5, 20), (*streams).receive)
 		time.AfterFunc(decision/2, m.evict)
-		if _ = m.await(); time.Since(begin) != decision/2 {
+		if _ = m.await(true); time.Since(begin) != decision/2 {
 			t.Errorf("it waits %v for a request after it is cut", time.Since(begin)-decision/2)
 		}
 		m.end(r)

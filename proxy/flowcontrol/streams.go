@@ -40,6 +40,8 @@ type streams struct {
 	reset int
 
 	opening bool  // the last header was one of a new stream
+	allowed bool  // there was room for it
+	trailer bool  // a header was none of a new stream
 	block   int64 // its length so far
 	each    int64 // the most bytes of one stream, since none was uncounted
 	bodies  int64 // bytes of bodies that may have been received, since then
@@ -52,6 +54,9 @@ type streams struct {
 	pace   time.Duration // for each short frame that was not earned
 	earned int           // short frames
 	due    time.Time     // when those that were not earned will have had their time
+
+	wrapped int64 // bytes received before decryption
+	excess  int64 // those beyond twice what they held; below 0 what may come besides, at most wrappingFree
 }
 
 const (
@@ -61,6 +66,9 @@ const (
 	// userPace and strangerPace are how often a client may send a short frame, with shortAtOnce of them at once.
 	userPace, strangerPace = 5 * time.Millisecond, 50 * time.Millisecond
 	shortAtOnce            = 200
+	// recordBytes is how many bytes of TLS records beyond twice what they hold cost as much as a short frame: that of a key
+	// update, or of a byte.
+	recordBytes = 27
 	// shortEarned is how many a client earns by a request, and by a frame of at least earningFrame that it has received: it
 	// opens windows. It keeps maxEarned, since those windows follow soon.
 	shortEarned  = 4
@@ -71,7 +79,7 @@ const (
 // newStreams returns the streams of a connection, which l guards: at most limit at a time, for which the server takes at most
 // so many bytes each.
 func newStreams(l sync.Locker, limit int, most int64) *streams {
-	return &streams{limit: limit, most: most, awaited: sync.Cond{L: l}, pace: strangerPace}
+	return &streams{limit: limit, most: most, awaited: sync.Cond{L: l}, pace: strangerPace, excess: -wrappingFree}
 }
 
 // begun returns how many open streams have a handler that runs.
@@ -109,11 +117,15 @@ func (s *streams) receive(f *frame) {
 	s.charge(f)
 	switch f.kind() {
 	case http2.FrameHeaders:
+		s.trailer = s.trailer || f.stream() <= s.last
+		s.allowed = s.hasRoom(f)
 		if s.opening = f.stream() > s.last && !s.closing; !s.opening {
 			s.answers += answerLength
 			return
 		}
-		s.earn()
+		if s.allowed {
+			s.earn()
+		}
 		s.last, s.block, s.open = f.stream(), 0, append(s.open, f.stream())
 		if !f.flags().Has(http2.FlagHeadersEndStream) {
 			s.bodies = ReceiveBuffer
@@ -188,9 +200,6 @@ func (s *streams) full() bool { return len(s.open)+len(s.requests)-s.begun() >= 
 // begin more than there is memory for, on however few processors.
 const decision = 50 * time.Millisecond
 
-// waits reports whether await would wait.
-func (s *streams) waits() bool { return s.arrived > 0 || s.pause() > 0 }
-
 // await waits until complete requests are admitted or refused and short frames have had their time, or the connection is cut: the
 // server would read no more, so that it would notice. It gives up requests that are late: the server answers some without a
 // handler, and others wait for reviews.
@@ -226,19 +235,53 @@ func (s *streams) expect(n int) {
 	s.awaited.Broadcast()
 }
 
-// charge takes note of what a frame from the client costs.
+// hasRoom reports whether a header opens a stream that the server does not refuse.
+func (s *streams) hasRoom(f *frame) bool {
+	return f.stream() > s.last && !s.closing && len(s.open) < s.limit
+}
+
+// charge takes note of what a frame from the client costs. The server decodes a header whatever becomes of its stream. A piece of a
+// body with padding may hold nothing else.
 func (s *streams) charge(f *frame) {
-	switch long := f.length() >= shortFrame; {
-	case f.kind() == http2.FrameHeaders && f.stream() > s.last:
-	case f.kind() == http2.FrameContinuation && long:
-	case f.kind() == http2.FrameData && long && slices.Contains(s.open, f.stream()):
-	case s.earned > 0:
-		s.earned--
-	default:
-		if now := time.Now(); s.due.Before(now) {
-			s.due = now
+	switch long := f.length() >= shortFrame; f.kind() {
+	case http2.FrameHeaders:
+		if !s.hasRoom(f) {
+			s.pay(1 + f.length()/shortFrame)
 		}
-		s.due = s.due.Add(s.pace)
+	case http2.FrameContinuation:
+		if !long || !s.allowed {
+			s.pay(1 + f.length()/shortFrame)
+		}
+	case http2.FrameData:
+		if !long || f.flags().Has(http2.FlagDataPadded) || !slices.Contains(s.open, f.stream()) {
+			s.pay(1)
+		}
+	default:
+		s.pay(1)
+	}
+}
+
+// pay takes n short frames from those that are earned, and makes the client wait for the rest.
+func (s *streams) pay(n int64) {
+	earned := min(n, int64(s.earned))
+	s.earned -= int(earned)
+	if n -= earned; n == 0 {
+		return
+	}
+	if now := time.Now(); s.due.Before(now) {
+		s.due = now
+	}
+	s.due = s.due.Add(time.Duration(n) * s.pace)
+}
+
+// unwrap takes note that n bytes came out of TLS records, of which so many bytes have been received in all. Decrypting a record for
+// a byte, or none, costs as much as a short frame.
+func (s *streams) unwrap(wrapped, n int64) {
+	s.excess = max(s.excess+wrapped-s.wrapped-2*n, -wrappingFree)
+	s.wrapped = wrapped
+	if s.excess > 0 {
+		s.pay(s.excess / recordBytes)
+		s.excess %= recordBytes
 	}
 }
 

@@ -46,7 +46,7 @@ func (m *multiplexed) receive(kind http2.FrameType, flags http2.Flags, stream ui
 		m.observe(&m.received, p[:n], (*streams).receive)
 		p = p[n:]
 	}
-	if err := m.await(); err != nil {
+	if err := m.await(true); err != nil {
 		m.t.Error(err)
 	}
 }
@@ -333,6 +333,33 @@ func TestShortFramesTakeTheirTime(t *testing.T) {
 		{"pieces of a body without a stream", true, func(m *multiplexed) {
 			m.repeat(shortAtOnce+100, http2.FrameData, shortFrame)
 		}, 100 * userPace},
+		{"pieces of a body that are padding", true, func(m *multiplexed) {
+			m.get(1, 20)
+			for range shortEarned + shortAtOnce + 100 {
+				m.receive(http2.FrameData, http2.FlagDataPadded, 1, shortFrame)
+			}
+		}, 100 * userPace},
+		{"headers of streams that are refused", true, func(m *multiplexed) {
+			for i := range uint32(testStreams) {
+				m.get(2*i+1, 20)
+			}
+			const frames = 11 // each counts besides its length
+			m.get(2*testStreams+1, (testStreams*shortEarned+shortAtOnce+100-frames)*shortFrame)
+		}, 100 * userPace},
+		{"headers after the end was announced", true, func(m *multiplexed) {
+			m.send(http2.FrameGoAway, 0, 0, 8)
+			for i := range uint32(shortAtOnce + 100) {
+				m.get(2*i+1, shortFrame-1)
+			}
+		}, 100 * userPace},
+		{"records without data", true, func(m *multiplexed) {
+			m.wrap(wrappingFree+(shortAtOnce+100)*recordBytes, 0)
+		}, 100 * userPace},
+		{"a body in records of its length", true, func(m *multiplexed) {
+			for range 10 * wrappingFree / 512 {
+				m.wrap(512+22, 512)
+			}
+		}, 0},
 		{"pings after much was received", true, func(m *multiplexed) {
 			for range maxEarned {
 				m.send(http2.FrameData, 0, 1, earningFrame)
@@ -373,6 +400,16 @@ func TestShortFramesTakeTheirTime(t *testing.T) {
 	}
 }
 
+// wrap receives so many bytes of TLS records, which hold n.
+func (m *multiplexed) wrap(wrapped int64, n int) {
+	m.t.Helper()
+	m.conn.received.wrapping.received.Add(wrapped)
+	m.unwrap(n)
+	if err := m.await(false); err != nil {
+		m.t.Error(err)
+	}
+}
+
 // repeat receives a frame n times.
 func (m *multiplexed) repeat(n int, kind http2.FrameType, length int) {
 	m.t.Helper()
@@ -391,7 +428,7 @@ func TestConnectionThatIsAheadOfItsPaceHasNoTurn(t *testing.T) {
 		}
 		turn := m.connections.turns.Join(m.self(), 1, 0)
 		m.turn.Store(turn)
-		if err := m.await(); err != nil {
+		if err := m.await(true); err != nil {
 			t.Error(err)
 		}
 		if n, _ := m.connections.turns.Numbers(); n != 0 {
@@ -413,7 +450,7 @@ func TestStreamThatTheServerRefusesIsNotAwaited(t *testing.T) {
 		for i := range uint32(20) {
 			m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 2*i+3, 20), (*streams).receive)
 			go m.send(http2.FrameRSTStream, 0, 2*i+3, 4)
-			if err := m.await(); err != nil {
+			if err := m.await(true); err != nil {
 				t.Error(err)
 			}
 		}

@@ -50,6 +50,7 @@ func (l *listener) shake(below *conn) {
 	ctx, cancel := context.WithTimeout(l.Context(), l.options.Timeout)
 	defer cancel()
 	err := c.HandshakeContext(ctx)
+	below.complete = true
 	if below.leave(); err != nil {
 		answerPlaintext(err)
 		_ = c.Close()

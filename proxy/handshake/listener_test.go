@@ -2,10 +2,16 @@ package handshake
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"io"
+	"math/big"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -89,6 +95,62 @@ func (e *env) failures(t *testing.T) map[string]int {
 		}
 	}
 	return n
+}
+
+// certificate returns one of a client, with names and an extension of so many bytes.
+func certificate(t *testing.T, names, extension int) tls.Certificate {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: slices.Repeat([]string{"a"}, names),
+		ExtraExtensions: []pkix.Extension{{Id: []int{1, 2, 3}, Value: make([]byte, extension)}},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}
+}
+
+// What a certificate takes in memory is up to a hundred times its length, and nobody has to trust it.
+func TestLargeClientCertificatesAreRefused(t *testing.T) {
+	for _, row := range []struct {
+		name             string
+		names, extension int
+		accepted         bool
+	}{
+		{"some names", 100, 8 << 10, true},
+		{"many names", maxParts + 1, 0, false},
+		{"long", 1, 3 * maxBytes, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			runWith(t, func(c *tls.Config) { c.ClientAuth = tls.RequestClientCert }, func(t *testing.T, e *env) {
+				e.client.Certificates = []tls.Certificate{certificate(t, row.names, row.extension)}
+				client := tls.Client(e.dial(t), e.client)
+				ended := make(chan error, 1)
+				go func() {
+					_, err := client.Read(make([]byte, 1))
+					ended <- err
+				}()
+				synctest.Wait()
+				if !row.accepted {
+					if err := <-ended; err == nil || e.failures(t)[mismatch] != 1 {
+						t.Errorf("%v; counted %v", err, e.failures(t))
+					}
+					return
+				}
+				c, err := e.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Close()
+				<-ended
+			})
+		})
+	}
 }
 
 // A server that made the handshake itself would keep the stack that it needs.
