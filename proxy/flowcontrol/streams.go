@@ -41,7 +41,7 @@ type streams struct {
 
 	opening bool  // the last header was one of a new stream
 	allowed bool  // there was room for it
-	trailer bool  // a header was none of a new stream
+	trailer bool  // the client has sent trailers: HEADERS of a stream that was opened before
 	block   int64 // its length so far
 	each    int64 // the most bytes of one stream, since none was uncounted
 	bodies  int64 // bytes of bodies that may have been received, since then
@@ -56,7 +56,7 @@ type streams struct {
 	due    time.Time     // when those that were not earned will have had their time
 
 	wrapped int64 // bytes received before decryption
-	excess  int64 // those beyond twice what they held; below 0 what may come besides, at most wrappingFree
+	excess  int64 // record overhead that does not count yet; if negative, how much more is free, at most wrappingFree
 }
 
 const (
@@ -66,8 +66,8 @@ const (
 	// userPace and strangerPace are how often a client may send a short frame, with shortAtOnce of them at once.
 	userPace, strangerPace = 5 * time.Millisecond, 50 * time.Millisecond
 	shortAtOnce            = 200
-	// recordBytes is how many bytes of TLS records beyond twice what they hold cost as much as a short frame: that of a key
-	// update, or of a byte.
+	// recordBytes is the size of a TLS 1.3 record that carries a KeyUpdate, about that of a record with one byte of data. So many
+	// bytes of record overhead count as a short frame. Overhead is what was received beyond twice the decrypted data.
 	recordBytes = 27
 	// shortEarned is how many a client earns by a request, and by a frame of at least earningFrame that it has received: it
 	// opens windows. It keeps maxEarned, since those windows follow soon.
@@ -274,8 +274,8 @@ func (s *streams) pay(n int64) {
 	s.due = s.due.Add(time.Duration(n) * s.pace)
 }
 
-// unwrap takes note that n bytes came out of TLS records, of which so many bytes have been received in all. Decrypting a record for
-// a byte, or none, costs as much as a short frame.
+// unwrap takes note of n bytes of decrypted data, after wrapped bytes have been received on the connection. Decrypting a record
+// costs as much as a short frame, even if it holds one byte or none.
 func (s *streams) unwrap(wrapped, n int64) {
 	s.excess = max(s.excess+wrapped-s.wrapped-2*n, -wrappingFree)
 	s.wrapped = wrapped

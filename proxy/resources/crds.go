@@ -19,8 +19,9 @@ import (
 // crds is the resource whose objects say what custom resources are.
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// followCRDs has the store of a custom resource rebuilt, or go on with other columns, as soon as its CRD changes. The apiserver serves new lists and watches by
-// the new CRD at once, but those that are open it ends up to two minutes later: it waits for requests that are in progress.
+// followCRDs has the store of a custom resource rebuilt, or go on with other columns, as soon as its CRD changes. The apiserver
+// serves new lists and watches by the new CRD at once, but keeps open watches for up to two minutes, until requests in progress
+// have ended.
 func (r *Registry) followCRDs(ctx context.Context) {
 	log := r.options.Log.With(zap.Stringer("resource", crds.GroupResource()))
 	follower := listwatch.NewFollower(r.options.Upstream, crds, func() func() {

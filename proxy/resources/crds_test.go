@@ -33,6 +33,16 @@ func crdEvents(d fake.Resource, after time.Duration, version string) http.Handle
 	}
 }
 
+// checkDiscarded compares which versions are discarded with what is wanted.
+func (e *env) checkDiscarded(t *testing.T, versions map[uint64]bool) {
+	t.Helper()
+	for version, want := range versions {
+		if got := e.registry.Discarded(t.Context(), e.resource.GVR, version); got != want {
+			t.Errorf("version %d is discarded: %v", version, got)
+		}
+	}
+}
+
 // The apiserver shows objects by the new CRD at once to those who list, but by the old one to those who watched before, as the
 // store does. A client that has such a state must list again.
 func TestStoreIsRebuiltWhenItsCRDChanges(t *testing.T) {
@@ -52,11 +62,7 @@ func TestStoreIsRebuiltWhenItsCRDChanges(t *testing.T) {
 		pass(9 * time.Second)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
-		for version, want := range map[uint64]bool{29: false, 30: true, 40: true, 41: false, 50: false} {
-			if got := e.registry.Discarded(t.Context(), d.GVR, version); got != want {
-				t.Errorf("version %d is discarded: %v", version, got)
-			}
-		}
+		e.checkDiscarded(t, map[uint64]bool{29: false, 30: true, 40: true, 41: false, 50: false})
 	})
 }
 
@@ -119,10 +125,6 @@ func TestVersionsSinceTheCRDWasSeenAreDiscardedIfItIsNotFollowed(t *testing.T) {
 		pass(6 * time.Minute)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
-		for version, want := range map[uint64]bool{5: false, 6: true, 40: true, 41: false, 50: false} {
-			if got := e.registry.Discarded(t.Context(), d.GVR, version); got != want {
-				t.Errorf("version %d is discarded: %v", version, got)
-			}
-		}
+		e.checkDiscarded(t, map[uint64]bool{5: false, 6: true, 40: true, 41: false, 50: false})
 	})
 }

@@ -63,11 +63,7 @@ func TestVersionsThatADivergedStoreHasShownAreDiscarded(t *testing.T) {
 				if c := e.registry.Peek(d.GVR); c == nil || c.Store.Snapshot().Version != row.version {
 					t.Fatalf("no store at version %d; calls %v", row.version, e.Calls())
 				}
-				for version, want := range row.discarded {
-					if got := e.registry.Discarded(t.Context(), d.GVR, version); got != want {
-						t.Errorf("version %d is discarded: %v", version, got)
-					}
-				}
+				e.checkDiscarded(t, row.discarded)
 				e.CheckPlayed(t)
 				if other := fake.Widgets.GVR; e.registry.Discarded(t.Context(), other, 1) {
 					t.Errorf("versions of %s are discarded", other)

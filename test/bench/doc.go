@@ -38,8 +38,8 @@
 // what they see at the apiserver meanwhile. --only selects, as in --only='attack slow-posts'.
 //
 // And it lets in a crowd of agents that share one service account ('crowd sluice', and 'crowd limited sluice' with --memory), and
-// a controller that watches 1,000 kinds by informers of client-go ('kinds sluice'): how long it takes until all are served from the cache, also after a
-// restart, and what the watches cost while nothing happens.
+// a controller that watches 1,000 kinds by informers of client-go ('kinds sluice'): how long it takes until all are served from
+// the cache, also after a restart, and what the watches cost while nothing happens.
 //
 // --pages runs only one more: the CPU of a Sluice of which a controller watches 1,000 kinds, without and with a hundred
 // open status pages.
