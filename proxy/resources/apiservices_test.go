@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/test/support/fake"
@@ -18,7 +19,7 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 	for _, row := range []struct {
 		refusals int
 		kept     bool
-	}{{0, true}, {1, true}, {serverTries - 1, true}, {serverTries, false}} {
+	}{{0, true}, {1, true}, {checkTries - 1, true}, {checkTries, false}} {
 		run(t, d, Options{CheckEvery: time.Hour}, []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}}, func(t *testing.T, e *env) {
 			e.lookup()
 			pass(time.Second)
@@ -28,7 +29,7 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 				steps = append(steps, step{"watchlist", d.Stream(d.InitialEventsEnd("20"))})
 			}
 			e.SetSteps(script(steps))
-			e.registry.checkServer(t.Context(), func(schema.GroupVersion) bool { return true })
+			e.registry.checkServers(t.Context(), e.registry.of(func(schema.GroupVersionResource) bool { return true }))
 			pass(time.Minute)
 			e.CheckPlayed(t)
 			want := uint64(10)
@@ -53,7 +54,7 @@ func TestAggregatorThatSeemsAbsentIsLookedForAgain(t *testing.T) {
 			pass(absentRetry)
 			e.CheckPlayed(t)
 		}
-		if n := e.log.FilterMessage("APIServices are not followed").Len(); n != 1 {
+		if n := e.log.FilterMessage("changes are not followed").FilterField(zap.Stringer("resource", apiServices.GroupResource())).Len(); n != 1 {
 			t.Errorf("%d lines in the log", n)
 		}
 	})

@@ -194,7 +194,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, session, s) })
 	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
-	r.goroutines.Go(func() { r.verifyCRD(ctx, e) })
+	r.goroutines.Go(func() { r.check(ctx, []*entry{e}, (*entry).verifyCRD, discovery.ErrChanged) })
 	e.wasSynced = true
 	e.refusedSince = time.Time{}
 	e.rightsLost.Store(false)

@@ -131,7 +131,7 @@ func callOf(r *http.Request) string {
 		return "crd"
 	case r.URL.Path == "/version":
 		return "version"
-	case r.URL.Path == "/apis/apiregistration.k8s.io/v1":
+	case strings.HasSuffix(r.URL.Path, "/apiservices"):
 		return "aggregator"
 	case !list:
 		return "discovery"

@@ -1,0 +1,88 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache/tree"
+	"sluice/proxy/listwatch"
+	"sluice/proxy/wait"
+)
+
+const (
+	// absentRetry is the time between two attempts to follow a resource that is not there.
+	absentRetry = 10 * time.Second
+	// followRetry is the time between the end of a watch and the next.
+	followRetry = time.Second
+)
+
+// follow calls changed with the name of each object of a resource, which has no namespaces, once it is known and whenever it has
+// changed, and with the version at which that was known. If the apiserver seems not to have the resource, follow looks for it
+// again from time to time: somebody else may have answered.
+func (r *Registry) follow(ctx context.Context, gvr schema.GroupVersionResource, changed func(name string, version uint64)) {
+	log := r.options.Log.With(zap.Stringer("resource", gvr.GroupResource()))
+	follower := listwatch.NewFollower(r.options.Upstream, gvr, func() func() {
+		return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource)
+	})
+	for failed := ""; ctx.Err() == nil; {
+		err := follower.Follow(ctx, func(key tree.Key, version uint64) { changed(string(key), version) })
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, io.EOF):
+			failed = ""
+			wait.Pause(ctx, followRetry)
+		default:
+			if err.Error() != failed {
+				log.Info("changes are not followed", zap.Error(err))
+				failed = err.Error()
+			}
+			wait.Pause(ctx, absentRetry)
+		}
+	}
+}
+
+const (
+	// checkRetry is the time between two attempts to find out which server serves a resource, or by which CRD, and
+	// checkTries how many there are: an apiserver that has just started refuses everything until it has
+	// read its access rules.
+	checkRetry = time.Second
+	checkTries = 6
+)
+
+// check checks some stores, again for some seconds if that fails, and rebuilds those of which it goes on failing, for a reason.
+func (r *Registry) check(ctx context.Context, stores []*entry, check func(*entry, context.Context) error, reason error) {
+	failed := slices.DeleteFunc(stores, func(e *entry) bool { return check(e, ctx) == nil })
+	if len(failed) > 0 {
+		r.goroutines.Go(func() { checkAgain(ctx, failed, check, reason) })
+	}
+}
+
+// checkAgain repeats checks that have failed.
+func checkAgain(ctx context.Context, failed []*entry, check func(*entry, context.Context) error, reason error) {
+	for try := 2; len(failed) > 0 && ctx.Err() == nil; try++ {
+		wait.Pause(ctx, checkRetry)
+		failed = slices.DeleteFunc(failed, func(e *entry) bool {
+			err := check(e, ctx)
+			if err != nil && try == checkTries {
+				e.reflector.Rebuild(errors.Join(reason, err))
+			}
+			return err == nil || try == checkTries
+		})
+	}
+}
+
+// of returns the entries of some resources.
+func (r *Registry) of(which func(schema.GroupVersionResource) bool) (entries []*entry) {
+	for gvr, e := range r.all() {
+		if which(gvr) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
