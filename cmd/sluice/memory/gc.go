@@ -19,8 +19,10 @@ const (
 
 // The metrics of the runtime by which the collector is tuned.
 const (
-	metricLive = "/gc/heap/live:bytes"  // what the last collection has left
-	metricScan = "/gc/scan/total:bytes" // what it had to scan
+	metricLive    = "/gc/heap/live:bytes"    // what the last collection has left
+	metricScan    = "/gc/scan/total:bytes"   // what it had to scan, stacks and global variables included
+	metricStacks  = "/gc/scan/stack:bytes"   // of that, stacks
+	metricGlobals = "/gc/scan/globals:bytes" // of that, global variables
 )
 
 // gcTuner sets how much garbage may gather before the next collection. Most of the heap is objects and
@@ -38,7 +40,10 @@ func TuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	t := &gcTuner{samples: []runtimemetrics.Sample{{Name: metricLive}, {Name: metricScan}}}
+	t := &gcTuner{}
+	for _, name := range []string{metricLive, metricScan, metricStacks, metricGlobals} {
+		t.samples = append(t.samples, runtimemetrics.Sample{Name: name})
+	}
 	t.tune()
 	t.afterCollection()
 }
@@ -56,18 +61,17 @@ func (t *gcTuner) tune() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	runtimemetrics.Read(t.samples)
-	percent := gcPercentFor(t.samples[0].Value.Uint64(), t.samples[1].Value.Uint64())
+	live, scan := t.samples[0].Value.Uint64(), t.samples[1].Value.Uint64()
+	percent := gcPercentFor(live, scan, t.samples[2].Value.Uint64()+t.samples[3].Value.Uint64())
 	if percent != t.percent {
 		t.percent = percent
 		debug.SetGCPercent(percent)
 	}
 }
 
-// gcPercentFor returns the growth in percent for a heap by its live bytes and those to scan.
-func gcPercentFor(live, scan uint64) int {
+// gcPercentFor returns the growth in percent for a heap by its live bytes, those to scan, and those of the roots among these:
+// stacks and global variables, of which the runtime lets the heap grow by the same percentage as of what lives.
+func gcPercentFor(live, scan, roots uint64) int {
 	room := max(gcRoom, scan/gcScanPart)
-	if live <= room*100/gcPercent {
-		return gcPercent
-	}
-	return max(1, int(room*100/live))
+	return max(1, min(gcPercent, int(room*100/max(1, live+roots))))
 }
