@@ -121,14 +121,15 @@ func TestOnlyConnectIsServed(t *testing.T) {
 		"GET //kubernetes.default.svc/api":                              http.StatusMisdirectedRequest,
 		"OPTIONS *":                                                     http.StatusMisdirectedRequest,
 		"GET http://x:443/ HTTP/1.1\r\nConnection: abc":                 http.StatusForbidden,
+		"GET http://x/ HTTP/1.1\r\nContent-Length: 0":                   http.StatusForbidden,
 		"GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket": http.StatusMisdirectedRequest,
 	} {
 		run(t, nil, func(e *env) {
 			line, more, _ := strings.Cut(request, " HTTP/1.1")
 			resp := e.dial().send(line + " HTTP/1.1\r\nHost: x" + more + "\r\n\r\n")
 			body, _ := io.ReadAll(resp.Body)
-			if resp.StatusCode != want || !strings.Contains(string(body), `"kind":"Status"`) {
-				e.Errorf("%q: %s, want %d\n%s", request, resp.Status, want, body)
+			if resp.StatusCode != want || !resp.Close || !strings.Contains(string(body), `"kind":"Status"`) {
+				e.Errorf("%q: %s, want %d\nthe connection is closed: %v\n%s", request, resp.Status, want, resp.Close, body)
 			}
 			e.decided(decisionNotConnect, 1)
 		})

@@ -29,13 +29,13 @@ func (f refusal) response() *http.Response {
 	body := f.body()
 	return &http.Response{
 		StatusCode: int(f.Code), Status: fmt.Sprintf("%d %s: %s", f.Code, http.StatusText(int(f.Code)), f.Message),
-		ProtoMajor: 1, ProtoMinor: 1, Header: f.header(), Close: true,
+		ProtoMajor: 1, ProtoMinor: 1, Header: f.header(),
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
 	}
 }
 
 func (f refusal) header() http.Header {
-	h := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-cache, private"}}
+	h := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-cache, private"}, "Connection": {"close"}}
 	switch f.Code {
 	case http.StatusProxyAuthRequired:
 		h.Set("Proxy-Authenticate", `Basic realm="sluice", charset="UTF-8"`)
@@ -69,7 +69,6 @@ func (p *Proxy) misdirected(w http.ResponseWriter, r *http.Request) {
 	for name, values := range f.header() {
 		h[name] = values
 	}
-	h.Set("Connection", "close")
 	w.WriteHeader(int(f.Code))
 	_, _ = w.Write(f.body()) // an error means that the client is gone
 }
