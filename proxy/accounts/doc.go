@@ -10,5 +10,5 @@
 // A caller is its address until it is authenticated, and its user from then on. The service accounts of a
 // namespace are one group: whoever may create service accounts gains no share by it.
 //
-// An account counts, it does not wait: flowcontrol has the queues.
+// An account counts, it does not wait: [sluice/proxy/queue] is for that.
 package accounts

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/queue"
 )
 
 // A crowd that comes back after a restart waits for the stores: they come first.
@@ -93,7 +93,7 @@ func TestTokensYieldNoMoreThanTheyMust(t *testing.T) {
 			}
 			held.leave(t.Context(), took, true, false)
 		}
-		var taken []*flowcontrol.Ticket
+		var taken []*queue.Ticket
 		for range reviewsInFlight {
 			taken = append(taken, accesses.unknown.Join(accounts.ByUser("jane"), 1, 0))
 		}

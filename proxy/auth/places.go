@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/queue"
 	"sluice/proxy/trace"
 )
 
@@ -24,7 +24,7 @@ import (
 type places struct {
 	n                 int64
 	all               *semaphore.Weighted
-	unknown, rejected *flowcontrol.Queue
+	unknown, rejected *queue.Queue
 
 	// While unknown reviews wait for places of yieldsTo there are fewer of these, and in the same way fewer of yielding; nil for none.
 	yieldsTo, yielding *places
@@ -56,8 +56,8 @@ const (
 func newPlaces(n int) *places {
 	few := min(rejectedAtOnce, max(1, int64(n)/4))
 	return &places{
-		n: int64(n), all: semaphore.NewWeighted(int64(n)), unknown: flowcontrol.NewQueue(max(1, int64(n)/unknownPart)).NewestFirst().Shared(),
-		rejected: flowcontrol.NewQueue(few).NewestFirst().Alternating(),
+		n: int64(n), all: semaphore.NewWeighted(int64(n)), unknown: queue.New(max(1, int64(n)/unknownPart)).NewestFirst().Shared(),
+		rejected: queue.New(few).NewestFirst().Alternating(),
 	}
 }
 
@@ -121,8 +121,8 @@ func (p *places) few(part int64) int64 {
 // place is what a running review holds of places.
 type place struct {
 	of    *places
-	turn  *flowcontrol.Ticket // nil for a known review
-	rests bool                // among those who present many rejected tokens
+	turn  *queue.Ticket // nil for a known review
+	rests bool          // among those who present many rejected tokens
 }
 
 // leave frees the place of a review. After one more rejected token of those who present many, its turn rests for
@@ -180,14 +180,14 @@ func (p *places) acquire(ctx context.Context) error {
 
 // turn waits for the turn of an unknown review. If it is suspect by then, it waits again among such: the reviews before it have
 // shown what to think of who asks.
-func (p *places) turn(ctx context.Context, by asker) (t *flowcontrol.Ticket, rests bool, err error) {
+func (p *places) turn(ctx context.Context, by asker) (t *queue.Ticket, rests bool, err error) {
 	suspect := by.suspect != nil && by.suspect()
 	for {
-		queue := p.unknown
+		line := p.unknown
 		if suspect {
-			queue = p.rejected
+			line = p.rejected
 		}
-		t := queue.Join(by.key, 1, 0)
+		t := line.Join(by.key, 1, 0)
 		if err := t.Wait(ctx); err != nil {
 			return nil, false, err
 		}

@@ -20,7 +20,7 @@ import (
 
 	"sluice/config/files"
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 )
 
@@ -43,7 +43,7 @@ type Users struct {
 	path  string
 	files *files.Files
 	log   *zap.Logger
-	turns *flowcontrol.Queue // of addresses
+	turns *queue.Queue // of addresses
 
 	mu       sync.Mutex // guards all below
 	hashes   map[string][]byte
@@ -54,7 +54,7 @@ type Users struct {
 
 // NewUsers returns Users that have loaded the file once.
 func NewUsers(path string, log *zap.Logger) (*Users, error) {
-	u := &Users{path: path, files: files.New(path), log: log, turns: flowcontrol.NewQueue(1)}
+	u := &Users{path: path, files: files.New(path), log: log, turns: queue.New(1)}
 	_, _ = rand.Read(u.key[:]) // never fails
 	if err := u.load(); err != nil {
 		return nil, fmt.Errorf("users of the proxy: %w", err)

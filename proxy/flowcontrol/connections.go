@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 )
 
@@ -50,9 +51,9 @@ const (
 // connections wait, except for those of addresses with many more.
 type Connections struct {
 	ledger *accounts.Ledger
-	door   *Queue // has a place for each stranger: for the address with the fewest, and of one address for the newest
-	entry  *Queue // of strangers between their handshake and their first request
-	turns  *Queue // of strangers whose received bytes are processed
+	door   *queue.Queue // has a place for each stranger: for the address with the fewest, and of one address for the newest
+	entry  *queue.Queue // of strangers between their handshake and their first request
+	turns  *queue.Queue // of strangers whose received bytes are processed
 
 	mu     sync.Mutex // guards what follows
 	ushers bool       // usher runs
@@ -61,8 +62,8 @@ type Connections struct {
 // NewConnections returns Connections that are counted in a Ledger.
 func NewConnections(l *accounts.Ledger) *Connections {
 	return &Connections{
-		ledger: l, door: NewQueue(0).NewestFirst(), entry: NewQueue(introducing).Alternating(),
-		turns: NewQueue(int64(2 * runtime.GOMAXPROCS(0))).Alternating(),
+		ledger: l, door: queue.New(0).NewestFirst(), entry: queue.New(introducing).Alternating(),
+		turns: queue.New(int64(2 * runtime.GOMAXPROCS(0))).Alternating(),
 	}
 }
 
@@ -71,19 +72,19 @@ type conn struct {
 	net.Conn
 	connections *Connections
 	address     accounts.Key
-	place       atomic.Pointer[Ticket] // of the stranger, at the door
-	entry       atomic.Pointer[Ticket] // until its first request
-	turn        atomic.Pointer[Ticket] // of a stranger whose received bytes are processed
-	overdue     *time.Timer            // ends the turn; nil without one
-	since       time.Time              // it is a stranger's
-	reading     atomic.Int64           // since when its client is waited for, after since; 0 if it is not
-	writing     atomic.Int64           // the same of a client that accepts what Sluice sends
-	requests    atomic.Int64           // in progress
-	waiting     atomic.Int64           // those of them that wait for more of their bodies
-	suspected   atomic.Int64           // those whose tokens wait among the suspect ones
-	rested      atomic.Int64           // when the last request ended, after since
-	answered    atomic.Bool            // Sluice has sent something
-	evicted     atomic.Bool            // it was cut in favor of others
+	place       atomic.Pointer[queue.Ticket] // of the stranger, at the door
+	entry       atomic.Pointer[queue.Ticket] // until its first request
+	turn        atomic.Pointer[queue.Ticket] // of a stranger whose received bytes are processed
+	overdue     *time.Timer                  // ends the turn; nil without one
+	since       time.Time                    // it is a stranger's
+	reading     atomic.Int64                 // since when its client is waited for, after since; 0 if it is not
+	writing     atomic.Int64                 // the same of a client that accepts what Sluice sends
+	requests    atomic.Int64                 // in progress
+	waiting     atomic.Int64                 // those of them that wait for more of their bodies
+	suspected   atomic.Int64                 // those whose tokens wait among the suspect ones
+	rested      atomic.Int64                 // when the last request ended, after since
+	answered    atomic.Bool                  // Sluice has sent something
+	evicted     atomic.Bool                  // it was cut in favor of others
 	received    received
 
 	mu     sync.Mutex      // guards what follows
@@ -139,7 +140,7 @@ func (c *conn) admit(ctx context.Context) bool {
 		if _, refused := errors.AsType[*accounts.Refused](err); refused {
 			continue // there is less memory for strangers than when the number of places was set
 		}
-		if err != nil || entry.wait(ctx) != nil {
+		if err != nil || entry.WaitUntraced(ctx) != nil {
 			return false
 		}
 		c.leaveEntry(entry)
@@ -149,7 +150,7 @@ func (c *conn) admit(ctx context.Context) bool {
 }
 
 // leaveEntry looks now and then whether the connection need no longer count among those between handshake and first request.
-func (c *conn) leaveEntry(entry *Ticket) {
+func (c *conn) leaveEntry(entry *queue.Ticket) {
 	time.AfterFunc(helloPatience, func() {
 		age, reading, most := time.Since(c.since), time.Duration(c.reading.Load()), helloPatience
 		if c.answered.Load() {
@@ -164,14 +165,14 @@ func (c *conn) leaveEntry(entry *Ticket) {
 }
 
 // introduce waits for a place at the door, and makes the connection a stranger's with a ticket of the entry queue.
-func (c *conn) introduce(ctx context.Context) (entry *Ticket, err error) {
+func (c *conn) introduce(ctx context.Context) (entry *queue.Ticket, err error) {
 	door, ledger := c.connections.door, c.connections.ledger
 	door.SetPlaces(ledger.Limit(accounts.Strangers))
 	place := door.Join(c.address, 1, 0)
 	if !place.HasStarted() {
 		c.connections.awaitUsher()
 	}
-	if err := place.wait(ctx); err != nil {
+	if err := place.WaitUntraced(ctx); err != nil {
 		return nil, err
 	}
 	entry = c.connections.entry.Join(c.self(), 1, 0)
@@ -207,7 +208,7 @@ func (c *conn) leave() {
 }
 
 // leave gives a place back, if there is one.
-func leave(p *atomic.Pointer[Ticket]) {
+func leave(p *atomic.Pointer[queue.Ticket]) {
 	if t := p.Swap(nil); t != nil {
 		t.Leave()
 	}
@@ -276,7 +277,7 @@ func (c *conn) takeTurn() {
 	if c.place.Load() == nil || c.inBody() { // it was closed meanwhile, became its user's, or a request has begun
 		leave(&c.turn)
 	}
-	_ = turn.wait(context.Background()) // until it closes, at the latest
+	_ = turn.WaitUntraced(context.Background()) // until it closes, at the latest
 	c.overdue = time.AfterFunc(longestTurn, turn.Leave)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/message"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -46,14 +47,14 @@ type Seat interface {
 // requests that last.
 type Upstream struct {
 	seats     Seats
-	strangers *Queue
+	strangers *queue.Queue
 	wait      atomic.Int64 // a time.Duration
 }
 
 // NewUpstream returns an Upstream with so many places for callers that are not authenticated, for which a request waits
 // no longer than wait.
 func NewUpstream(seats Seats, strangers int, wait time.Duration) *Upstream {
-	u := &Upstream{seats: seats, strangers: NewQueue(0).Shared()}
+	u := &Upstream{seats: seats, strangers: queue.New(0).Shared()}
 	u.SetStrangers(strangers, wait)
 	return u
 }

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 )
 
 // seats are places of a Queue.
-type seats struct{ *Queue }
+type seats struct{ *queue.Queue }
 
 func (s seats) Take(ctx context.Context, r *http.Request) (Seat, error) {
 	leave, err := s.Enter(ctx, request.From(r.Context()).Account.Key)
@@ -26,9 +27,17 @@ type seat struct{ leave func() }
 func (s seat) Leave()            { s.leave() }
 func (s seat) Slow(func()) error { return nil }
 
+// checkEmpty fails the test unless nothing runs or waits.
+func checkEmpty(t *testing.T, q *queue.Queue) {
+	t.Helper()
+	if r, w := q.Numbers(); r != 0 || w != 0 {
+		t.Errorf("%d run, %d wait", r, w)
+	}
+}
+
 // Each write of a passed response that its client accepts slowly says so again.
 func TestSlowResponseCountsOnce(t *testing.T) {
-	seats, ledger := seats{NewQueue(4)}, accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
+	seats, ledger := seats{queue.New(4)}, accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
 	r := httptest.NewRequest("GET", lists, nil)
 	info, err := request.Parse(r)
 	if err != nil {
@@ -56,7 +65,7 @@ func TestSlowResponseCountsOnce(t *testing.T) {
 }
 
 func TestOneOfTooManySlowResponsesEndsAndSaysWhy(t *testing.T) {
-	seats, ledger := seats{NewQueue(4)}, accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
+	seats, ledger := seats{queue.New(4)}, accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
 	var ended []string
 	var places []*Place
 	for _, user := range []string{"jane", "joe"} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/trace"
@@ -32,13 +33,13 @@ const (
 // turns, so that each user gets as much as any other, however many requests it makes. Short responses do not
 // wait, unless their user has as many under way as there are places. A nil CPU lets everything work at once.
 type CPU struct {
-	queue *Queue
-	short *Queue // of short responses that began without a turn, for which there are places without end
+	queue *queue.Queue
+	short *queue.Queue // of short responses that began without a turn, for which there are places without end
 }
 
 // NewCPU returns a CPU. With 0 places there are as many as processors.
 func NewCPU(places int) *CPU {
-	c := &CPU{queue: NewQueue(0), short: NewQueue(math.MaxInt64)}
+	c := &CPU{queue: queue.New(0), short: queue.New(math.MaxInt64)}
 	c.SetPlaces(places)
 	return c
 }
@@ -73,8 +74,8 @@ type Work struct {
 	cpu   *CPU
 	ctx   context.Context
 	key   accounts.Key
-	free  int64   // bytes that may still be written without a turn
-	brief *Ticket // of CPU.short; nil if it does not count there
+	free  int64         // bytes that may still be written without a turn
+	brief *queue.Ticket // of CPU.short; nil if it does not count there
 	waits *trace.Pieces
 	had   bool // a place has been taken since the last Rest; without one nothing below changes
 
@@ -127,7 +128,7 @@ func (w *Work) Next() error {
 }
 
 // await waits for a turn. All waits of a response are one span.
-func (w *Work) await(t *Ticket) error {
+func (w *Work) await(t *queue.Ticket) error {
 	if t.HasStarted() {
 		return nil
 	}
@@ -135,7 +136,7 @@ func (w *Work) await(t *Ticket) error {
 		w.waits = trace.InPieces(w.ctx, "turns")
 	}
 	defer w.waits.Done(w.waits.Begin())
-	return t.wait(w.ctx)
+	return t.WaitUntraced(w.ctx)
 }
 
 func (w *Work) inTurn() bool {

@@ -8,15 +8,15 @@ import (
 	"runtime"
 
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 )
 
 // turns gives the processors to as many handshakes at a time as there are, by the address in turn. The others wait: if a
 // crowd that comes back computed its keys all at once, each step of an open connection would wait for all of them.
-type turns struct{ queue *flowcontrol.Queue }
+type turns struct{ queue *queue.Queue }
 
-func newTurns() *turns { return &turns{flowcontrol.NewQueue(int64(runtime.GOMAXPROCS(0)))} }
+func newTurns() *turns { return &turns{queue.New(int64(runtime.GOMAXPROCS(0)))} }
 
 // take waits for the turn of a handshake, whose client has said what it wants.
 func (t *turns) take(hello *tls.ClientHelloInfo) error {
@@ -82,8 +82,8 @@ func partsOf(v reflect.Value) (n int) {
 // conn is a connection whose handshake may have the turn.
 type conn struct {
 	net.Conn
-	ticket   *flowcontrol.Ticket // until the handshake has computed what the client waits for
-	received int                 // bytes of the handshake
+	ticket   *queue.Ticket // until the handshake has computed what the client waits for
+	received int           // bytes of the handshake
 	complete bool
 }
 

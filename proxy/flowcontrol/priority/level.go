@@ -9,7 +9,7 @@ import (
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/queue"
 )
 
 // level is a priority level. Its requests wait in a Queue of its own, and get to the library's queues when a
@@ -21,7 +21,7 @@ type level struct {
 	fq.QueueSet // of the library
 	name        string
 	wanted      metrics.Gauge // seats that its requests have or wait for, by which the library lends seats
-	line        *flowcontrol.Queue
+	line        *queue.Queue
 	slow        *accounts.Ledger // of responses that their clients accept slowly
 
 	mu      sync.Mutex // guards what follows, and makes one step of its bounds and Join
@@ -125,7 +125,7 @@ type levelRequest struct {
 	ctx     context.Context
 	schema  string
 	seats   int
-	ticket  *flowcontrol.Ticket       // nil for one that was never in line
+	ticket  *queue.Ticket             // nil for one that was never in line
 	start   func() (fq.Request, bool) // gives it to the library
 	library fq.Request                // the library's; nil before, and if the library refuses it
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/queue"
 )
 
 // queueSets makes the queues of each priority level: a level in front of queues of the library.
@@ -16,7 +16,7 @@ type queueSets struct{ library fq.QueueSetFactory }
 // BeginConstruction implements fq.QueueSetFactory.
 func (s queueSets) BeginConstruction(c fq.QueuingConfig, requests metrics.RatioedGaugePair, seats metrics.RatioedGauge,
 	wanted metrics.Gauge) (fq.QueueSetCompleter, error) {
-	l := &level{name: c.Name, wanted: wanted, line: flowcontrol.NewQueue(0), slow: accounts.New(accounts.Totals{}, math.MaxInt64)}
+	l := &level{name: c.Name, wanted: wanted, line: queue.New(0), slow: accounts.New(accounts.Totals{}, math.MaxInt64)}
 	completer, err := s.library.BeginConstruction(c, requests, seats, unset{wanted})
 	return levelCompleter{l, c, completer}, err
 }

@@ -3,7 +3,7 @@ package transcode
 import (
 	"net/http"
 
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 )
 
@@ -14,12 +14,12 @@ const maxDecoding = 2
 // Transcoder transcodes passed requests and holds what they share. It is safe for concurrent use. A
 // nil Transcoder transcodes nothing.
 type Transcoder struct {
-	decoding *flowcontrol.Queue
+	decoding *queue.Queue
 }
 
 // New returns a Transcoder.
 func New() *Transcoder {
-	return &Transcoder{decoding: flowcontrol.NewQueue(maxDecoding)}
+	return &Transcoder{decoding: queue.New(maxDecoding)}
 }
 
 // Begin returns the Exchange of a request, nil if nothing of it may need transcoding. The caller must call End once the

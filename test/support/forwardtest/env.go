@@ -24,6 +24,7 @@ import (
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
+	"sluice/proxy/queue"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -98,7 +99,7 @@ var many = Places{1000, Timeout}
 
 // seats are the places of a queue.
 type seats struct {
-	*flowcontrol.Queue
+	*queue.Queue
 	wait time.Duration
 }
 
@@ -146,7 +147,7 @@ func New(t *testing.T, s Settings) *Env {
 	e.Transcoder = s.Transcoder
 	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16}, 900)), math.MaxInt64)
 	own, others := cmp.Or(s.Seats, many), cmp.Or(s.Strangers, many)
-	taken := seats{flowcontrol.NewQueue(int64(own.N)).Shared(), own.Wait}
+	taken := seats{queue.New(int64(own.N)).Shared(), own.Wait}
 	f := forward.New(forward.Options{
 		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcoder: e.Transcoder, SlowReaders: s.SlowReaders,
 		Places: flowcontrol.NewUpstream(taken, others.N, others.Wait), Rejected: s.Rejected,

@@ -1,4 +1,4 @@
-package flowcontrol
+package queue
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func checkEmpty(t *testing.T, q *Queue) {
 func TestQueueHoldsItsPlacesAndServesEverybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users, requests, places, most, widest = 5, 200, 8, 3, 3
-		q := NewQueue(places)
+		q := New(places)
 		var total, gone atomic.Int64
 		var perUser [users]atomic.Int64
 		var all sync.WaitGroup
@@ -81,7 +81,7 @@ func TestQueueHoldsItsPlacesAndServesEverybody(t *testing.T) {
 
 // Else a stream of short requests would keep out one that needs many places.
 func TestRequestForManyPlacesIsNotOvertaken(t *testing.T) {
-	q := NewQueue(4)
+	q := New(4)
 	first := q.Join(accounts.ByUser("first"), 3, 0)
 	wide := q.Join(accounts.ByUser("wide"), 2, 0)
 	late := q.Join(accounts.ByUser("late"), 1, 0)
@@ -136,7 +136,7 @@ func TestCallersGetPlacesInTurn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := NewQueue(1)
+				q := New(1)
 				if tt.newest {
 					q.NewestFirst()
 				}
@@ -150,7 +150,7 @@ func TestCallersGetPlacesInTurn(t *testing.T) {
 
 func TestGroupWithAllItMayHaveKeepsNobodyFromFreePlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(10)
+		q := New(10)
 		greedy := accounts.ByUser("greedy")
 		var leaves []func()
 		for range 2 {
@@ -181,7 +181,7 @@ func TestGroupWithAllItMayHaveKeepsNobodyFromFreePlaces(t *testing.T) {
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(1)
+		q := New(1)
 		leave := mustEnter(t, q, "a")
 		start := time.Now()
 		if _, err := enterWithin(t, q, accounts.ByUser("b"), 1, 0, 10*time.Second); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Second {
@@ -207,7 +207,7 @@ func leaveAll(all ...*Ticket) {
 }
 
 func TestNextPlaceGoesToTheGroupWithTheFewest(t *testing.T) {
-	q := NewQueue(6)
+	q := New(6)
 	run := join(q, 1, "a", "a", "a", "a", "b", "b")
 	wait := join(q, 1, "a", "b", "c", "c")
 	var order []int
@@ -227,7 +227,7 @@ func TestNextPlaceGoesToTheGroupWithTheFewest(t *testing.T) {
 }
 
 func TestNobodyGoesBeforeAWideRequest(t *testing.T) {
-	q := NewQueue(4)
+	q := New(4)
 	run := join(q, 1, "a", "b", "c", "d")
 	wide, narrow := join(q, 3, "e"), join(q, 1, "f")
 	leaveAll(run[:2]...)
@@ -249,7 +249,7 @@ func TestNobodyGoesBeforeAWideRequest(t *testing.T) {
 }
 
 func TestWideRequestThatGivesUpLetsOthersGo(t *testing.T) {
-	q := NewQueue(2)
+	q := New(2)
 	run, wide, narrow := join(q, 1, "a"), join(q, 2, "b"), join(q, 1, "c")
 	leaveAll(wide...)
 	if !narrow[0].HasStarted() {
@@ -261,7 +261,7 @@ func TestWideRequestThatGivesUpLetsOthersGo(t *testing.T) {
 
 func TestMorePlacesStartWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(1)
+		q := New(1)
 		leaves := make(chan func(), 3)
 		for range 3 {
 			go func() { leaves <- mustEnter(t, q, "a") }()
@@ -285,7 +285,7 @@ func TestMorePlacesStartWaitingRequests(t *testing.T) {
 }
 
 func BenchmarkQueue(b *testing.B) {
-	q := NewQueue(600)
+	q := New(600)
 	keys := make([]accounts.Key, 10_000)
 	for i := range keys {
 		keys[i] = accounts.ByUser(fmt.Sprint(i))
@@ -301,7 +301,7 @@ func BenchmarkQueue(b *testing.B) {
 
 func TestOnlyARequestThatWaitsHasASpanOfItsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(1)
+		q := New(1)
 		ctx, ended := spantest.Sampled(t.Context())
 		leave, err := q.Enter(ctx, accounts.ByUser("jane"))
 		if err != nil || len(ended()) != 0 {

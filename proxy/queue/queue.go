@@ -1,4 +1,4 @@
-package flowcontrol
+package queue
 
 import (
 	"container/list"
@@ -70,8 +70,8 @@ type Ticket struct {
 	left    bool
 }
 
-// NewQueue returns a Queue with so many places.
-func NewQueue(places int64) *Queue {
+// New returns a Queue with so many places.
+func New(places int64) *Queue {
 	before := func(a, b *flowGroup) bool { return a.running < b.running || a.running == b.running && a.turn < b.turn }
 	return &Queue{
 		places: places, groups: map[string]*flowGroup{},
@@ -175,11 +175,11 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	}
 	_, queued := trace.Start(ctx, "queue")
 	defer queued.End()
-	return t.wait(ctx)
+	return t.WaitUntraced(ctx)
 }
 
-// wait is Wait without a span of its own.
-func (t *Ticket) wait(ctx context.Context) error {
+// WaitUntraced is Wait without a span of its own.
+func (t *Ticket) WaitUntraced(ctx context.Context) error {
 	select {
 	case <-t.started:
 		return nil
