@@ -12,6 +12,7 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
+	"sluice/proxy/connections"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/forward"
@@ -60,7 +61,7 @@ type Gateway struct {
 	options     Options
 	handler     http.Handler
 	foresight   http.Handler // of dry runs: the filters of handler that decide about a request
-	connections *flowcontrol.Connections
+	connections *connections.Limiter
 	control     *flowcontrol.Control
 	places      *flowcontrol.Upstream
 	slowReaders *flowcontrol.SlowReaders
@@ -78,7 +79,7 @@ func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
 	g.debugHeaders.Store(o.Config.DebugHeaders)
 	l, strict := &o.Config.Limits, o.Config.Compatibility == config.Strict
-	g.connections = flowcontrol.NewConnections(o.Accounts)
+	g.connections = connections.New(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
 	g.places = flowcontrol.NewUpstream(o.Levels, l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.slowReaders = flowcontrol.NewSlowReaders()
@@ -107,7 +108,7 @@ func New(o Options) *Gateway {
 	g.handler = chain(g.reads,
 		response.WithFrames,
 		withRequestInfo, // parses the request, once
-		flowcontrol.WithConnection,
+		connections.WithConnection,
 		withAccessLog(o.Log, o.Metrics, &g.debugHeaders, &g.kept),
 		withAudit(o.Audit),
 		g.withDrain,
@@ -140,7 +141,7 @@ func (g *Gateway) Reload(file *config.File) {
 func (g *Gateway) Kept() *why.Ring { return &g.kept }
 
 // Connections counts the connections of the API listener. Others may count with it.
-func (g *Gateway) Connections() *flowcontrol.Connections { return g.connections }
+func (g *Gateway) Connections() *connections.Limiter { return g.connections }
 
 // chain wraps a handler in filters; the first filter sees the request first.
 func chain(h http.Handler, filters ...func(http.Handler) http.Handler) http.Handler {

@@ -10,7 +10,7 @@ import (
 
 	"sluice/proxy/accept"
 	"sluice/proxy/auth"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 )
 
 // unusedFor is how long a connection may stay open in a drain without a request: the first one may be
@@ -44,11 +44,11 @@ func (g *Gateway) newGeneration(base context.Context, l *accept.Listener, config
 	base = context.WithValue(base, generationKey{}, s)
 	s.BaseContext = func(net.Listener) context.Context { return base }
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return flowcontrol.ConnContext(auth.ConnContext(ctx, c), c)
+		return connections.ConnContext(auth.ConnContext(ctx, c), c)
 	}
 	s.ConnState = s.track
 	s.TLSConfig = config.Clone() // for its protocols; the server adds to it
-	if err := flowcontrol.ServeHTTP2(s.Server); err != nil {
+	if err := connections.ServeHTTP2(s.Server); err != nil {
 		s.failed <- err
 		return s
 	}

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 )
 
 // untilItEnds is a handler that returns when the client gives its request up.
@@ -25,7 +25,7 @@ func untilItEnds(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() 
 func TestConnectionThatClosesWithOpenStreamsIsLetGo(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		accepted := make(chan weak.Pointer[tls.Conn])
-		e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.gateway.handler = connections.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			g := r.Context().Value(generationKey{}).(*generation)
 			g.mu.Lock()
 			for c := range g.conns {
@@ -85,7 +85,7 @@ func (c *rawHTTP2) listen(stream uint32, most time.Duration) ended {
 func TestIdleConnectionEndsInOrder(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		idle := e.gateway.options.Config.Limits.IdleTimeout.Duration
-		e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.gateway.handler = connections.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/lasts" {
 				untilItEnds(w, r)
 			}
@@ -180,7 +180,7 @@ func TestRequestOfWhichAnIdleConnectionHasAPartIsAnsweredOrNotHandled(t *testing
 		t.Run(name, func(t *testing.T) {
 			run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 				idle := e.gateway.options.Config.Limits.IdleTimeout.Duration
-				e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+				e.gateway.handler = connections.WithConnection(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 				c := e.dialHTTP2(t)
 				if err := c.get(1, c.encode("/version")); err != nil {
 					t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/accept"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 	"sluice/proxy/handshake"
 )
 
@@ -38,8 +38,8 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 		ErrorLog:          zap.NewStdLog(log),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          l.StreamsPerConnection,
-			MaxReceiveBufferPerConnection: flowcontrol.ReceiveBuffer, MaxReceiveBufferPerStream: flowcontrol.ReceiveBuffer,
-			MaxReadFrameSize: flowcontrol.FrameBytes,
+			MaxReceiveBufferPerConnection: connections.ReceiveBuffer, MaxReceiveBufferPerStream: connections.ReceiveBuffer,
+			MaxReadFrameSize: connections.FrameBytes,
 			// Without a table of response headers: it would be full of dates and audit IDs, which do not come again.
 			MaxEncoderHeaderTableSize: 1, // byte; the least that is not the default
 			SendPingTimeout:           pingAfter,

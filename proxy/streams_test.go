@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/connections"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
@@ -18,7 +19,7 @@ import (
 func TestHeadersOfRequestsThatHaveNotBegunCount(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		block, limit := make(chan struct{}), e.gateway.options.Config.Limits.StreamsPerConnection
-		e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-block }))
+		e.gateway.handler = connections.WithConnection(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-block }))
 		used := func() int64 {
 			synctest.Wait()
 			return e.gateway.options.Accounts.Usage(accounts.Unverified).Used
@@ -91,7 +92,7 @@ func TestStreamsThatTheServerAnswersItselfCount(t *testing.T) {
 				if tt.user {
 					resource = accounts.Requests
 					control := flowcontrol.New(ledger).WithFlowControl(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-					e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					e.gateway.handler = connections.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						control.ServeHTTP(w, r.WithContext(request.With(r.Context(), &request.Info{Caller: request.BearerToken, User: "jane"})))
 					}))
 				}

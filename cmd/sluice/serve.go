@@ -15,7 +15,7 @@ import (
 	"sluice/cmd/sluice/memory"
 	"sluice/config"
 	"sluice/proxy/auth"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 	"sluice/proxy/handshake"
 )
 
@@ -116,13 +116,13 @@ const adminHeaderBytes = 16 << 10
 // serveAdmin serves health checks, metrics and the like on l until ctx ends.
 func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: flowcontrol.WithConnection(c.admin), TLSConfig: c.adminTLS, MaxHeaderBytes: adminHeaderBytes,
+		Handler: connections.WithConnection(c.admin), TLSConfig: c.adminTLS, MaxHeaderBytes: adminHeaderBytes,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return flowcontrol.ConnContext(auth.ConnContext(ctx, conn), conn)
+			return connections.ConnContext(auth.ConnContext(ctx, conn), conn)
 		},
 		HTTP2: &http.HTTP2Config{
-			MaxReceiveBufferPerConnection: flowcontrol.ReceiveBuffer, MaxReceiveBufferPerStream: flowcontrol.ReceiveBuffer,
-			MaxReadFrameSize: flowcontrol.FrameBytes,
+			MaxReceiveBufferPerConnection: connections.ReceiveBuffer, MaxReceiveBufferPerStream: connections.ReceiveBuffer,
+			MaxReadFrameSize: connections.FrameBytes,
 		},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, ErrorLog: zap.NewStdLog(c.log.Named("admin")),
 	}
@@ -132,7 +132,7 @@ func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 			Config: c.adminTLS.Clone(), Name: "admin", Timeout: server.ReadHeaderTimeout, Log: c.log.Named("admin"), Metrics: c.handshakes,
 		})
 	}
-	if err := flowcontrol.ServeHTTP2(server); err != nil {
+	if err := connections.ServeHTTP2(server); err != nil {
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	context.AfterFunc(ctx, func() { _ = server.Close() })

@@ -26,6 +26,7 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/connections"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
@@ -125,7 +126,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 		r = withPlainToken(r, info)
 		u, caller, err := a.authenticate(r)
 		if u == nil && r.ProtoMajor == 2 && r.Header.Get("Authorization") != "" && !unavailable(err) {
-			flowcontrol.EndStranger(w, r) // the token was rejected; the apiserver ends such connections, too
+			connections.EndStranger(w, r) // the token was rejected; the apiserver ends such connections, too
 		}
 		switch {
 		case errors.Is(err, errCertificate):
@@ -134,7 +135,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 			return
 		case errors.Is(err, errToken):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "token-too-long"}
-			flowcontrol.EndStranger(w, r)
+			connections.EndStranger(w, r)
 			response.Error(w, r, apierrors.NewUnauthorized(message.LongToken.Say()))
 			return
 		case refusal(err) != nil:
@@ -249,8 +250,8 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 	}
 	// The authenticators delete the headers that they have verified.
 	address := accounts.ByAddress(request.AddressKey(r.RemoteAddr))
-	b := bearer{key: address, bytes: flowcontrol.Bytes(r)}
-	if user, known := flowcontrol.UserOf(r.Context()); known {
+	b := bearer{key: address, bytes: connections.RequestBytes(r)}
+	if user, known := connections.UserOf(r.Context()); known {
 		b.key = user
 	}
 	b.key.Name = r.RemoteAddr

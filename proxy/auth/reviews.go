@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 	"sluice/proxy/request"
 	"sluice/proxy/trace"
 )
@@ -134,7 +134,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	r.mu.Unlock()
 	defer r.leave(key, running)
 	if !known && by.suspect != nil && by.suspect() {
-		defer flowcontrol.Suspect(ctx)()
+		defer connections.Suspect(ctx)()
 	}
 	if by.request != nil && !known {
 		by.request.TokenReview = &running.shared

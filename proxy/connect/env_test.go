@@ -20,7 +20,7 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 	"sluice/test/support/proxytest"
 )
 
@@ -53,7 +53,7 @@ func run(t *testing.T, change func(*Options), test func(e *env)) {
 		file.Default()
 		o := Options{
 			Hosts: destinations(t, "kubernetes.default.svc:443", "10.0.0.1:6443", "[2001:db8::1]:443"), Tunnel: destinations(t, "registry.example.com:443"),
-			Limits: file.Limits, Connections: flowcontrol.NewConnections(ledger(100)),
+			Limits: file.Limits, Connections: connections.New(ledger(100)),
 			Grace: grace, Log: zap.NewNop(), Metrics: NewMetrics(prometheus.NewRegistry()),
 		}
 		if change != nil {

@@ -15,8 +15,8 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/accept"
+	"sluice/proxy/connections"
 	"sluice/proxy/flood"
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/handshake"
 )
 
@@ -31,7 +31,7 @@ type Options struct {
 	// Limits are the limits of the API listener; of them ReadHeaderTimeout and IdleTimeout apply.
 	Limits config.Limits
 	// Connections counts the connections, together with those of the API listener.
-	Connections *flowcontrol.Connections
+	Connections *connections.Limiter
 	// Handshakes counts the TLS handshakes that fail; nil counts none.
 	Handshakes *handshake.Metrics
 	// Grace is how long tunnels stay open after shutdown has begun.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 )
 
 func TestNamesOfTheAPIServerAreIntercepted(t *testing.T) {
@@ -162,7 +162,7 @@ func TestLargeHeadersAreRefused(t *testing.T) {
 func TestConnectionsCountWithThoseOfTheAPI(t *testing.T) {
 	const limit = 3
 	change := func(o *Options) {
-		o.Connections = flowcontrol.NewConnections(ledger(limit))
+		o.Connections = connections.New(ledger(limit))
 	}
 	run(t, change, func(e *env) {
 		var all []*client

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/config"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 	"sluice/proxy/message"
 )
 
@@ -34,7 +34,7 @@ const (
 // tunnel returns the handler of connections to a destination that is not the API.
 func (p *Proxy) tunnel(d config.Destination) func(*http.Request, net.Conn, *goproxy.ProxyCtx) {
 	return func(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
-		ctx, cancel := flowcontrol.WhileOpen(p.cut, client)
+		ctx, cancel := connections.WhileOpen(p.cut, client)
 		defer cancel()
 		target, err := p.open(ctx, d)
 		if err != nil {
@@ -49,7 +49,7 @@ func (p *Proxy) tunnel(d config.Destination) func(*http.Request, net.Conn, *gopr
 			_ = target.Close()
 			return
 		}
-		flowcontrol.Tunneled(client)
+		connections.Tunneled(client)
 		p.options.Metrics.connections.WithLabelValues(decisionTunneled).Inc()
 		p.options.Metrics.tunnels.Inc()
 		defer p.options.Metrics.tunnels.Dec()

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/connections"
 )
 
 func TestTunnelsLeadToAllowedDestinations(t *testing.T) {
@@ -174,7 +174,7 @@ func TestConnectionsAreAcceptedUntilTheAPIListenerCloses(t *testing.T) {
 // TestWhatTunnelsSendTakesNoMemory: it is no header that is not complete.
 func TestWhatTunnelsSendTakesNoMemory(t *testing.T) {
 	ledger := accounts.New(accounts.Totals{accounts.Strangers: 100, accounts.Connections: 100, accounts.Unverified: 4 << 20, accounts.Requests: 64 << 20}, 1<<30)
-	run(t, func(o *Options) { o.Connections = flowcontrol.NewConnections(ledger) }, func(e *env) {
+	run(t, func(o *Options) { o.Connections = connections.New(ledger) }, func(e *env) {
 		c, resp := e.connect("registry.example.com:443")
 		if resp.StatusCode != http.StatusOK {
 			e.Fatal(resp.Status)
@@ -196,7 +196,7 @@ func TestWhatTunnelsSendTakesNoMemory(t *testing.T) {
 // TestTunnelsOfClosedConnectionsAreNotOpened: what a connection that has made room still did would count for nobody.
 func TestTunnelsOfClosedConnectionsAreNotOpened(t *testing.T) {
 	const limit = 3
-	run(t, func(o *Options) { o.Connections = flowcontrol.NewConnections(ledger(limit)) }, func(e *env) {
+	run(t, func(o *Options) { o.Connections = connections.New(ledger(limit)) }, func(e *env) {
 		dialing := make(chan context.Context, limit)
 		e.proxy.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			dialing <- ctx

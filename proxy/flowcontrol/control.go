@@ -12,6 +12,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/connections"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/why"
@@ -28,19 +29,18 @@ func New(l *accounts.Ledger) *Control { return &Control{l} }
 // impersonates counts itself: it holds the credentials, and could name any number of users.
 func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info, conn := request.From(r.Context()), connFrom(r.Context())
+		info := request.From(r.Context())
 		info.Account = c.ledger.Account(keyOf(r, info))
-		if info.Caller != request.Unauthenticated && conn != nil {
-			if err := conn.assign(info.Account); err != nil {
+		if info.Caller != request.Unauthenticated {
+			if err := connections.Assign(r.Context(), info.Account); err != nil {
 				w.Header().Set("Connection", "close") // an HTTP/2 server sends GOAWAY
 				Refuse(w, r, err)
 				return
 			}
 		}
 		r, leave, err := enter(w, r, info)
-		if info.Admission = true; conn != nil {
-			conn.change((*streams).decide)
-		}
+		info.Admission = true
+		connections.Decided(r.Context())
 		if err != nil {
 			Refuse(w, r, err)
 			return
@@ -53,7 +53,7 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 // enter takes the memory of a request. A watch can be taken back, and so can a request to change something until its body is
 // complete: else a few accounts whose bodies stall would hold all of the memory.
 func enter(w http.ResponseWriter, r *http.Request, info *request.Info) (out *http.Request, leave func(), err error) {
-	bytes, resource := Bytes(r), accounts.Requests
+	bytes, resource := connections.RequestBytes(r), accounts.Requests
 	if info.Caller == request.Unauthenticated {
 		resource = accounts.Unverified
 	}
@@ -139,50 +139,7 @@ func (c *Control) Hold(r *http.Request, end func()) (*accounts.Grant, error) {
 	if u, ok := apirequest.UserFrom(r.Context()); ok {
 		key, resource = accounts.ByUser(u.GetName()), accounts.Requests
 	}
-	return c.ledger.Account(key).TakeRevocable(resource, Bytes(r), end)
-}
-
-const (
-	// fieldBytes is what a field of a header takes besides its name and value, and trailerBytes what the name of a trailer
-	// takes that the header announces.
-	fieldBytes, trailerBytes = 48, 128
-	// urlExpansion is how many times its length a URL may take once it is parsed: into segments of a byte, and into selectors
-	// of as many short terms.
-	urlExpansion = 16
-)
-
-const (
-	// ReceiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection: a MiB,
-	// the default, would be 2 GiB for all strangers.
-	ReceiveBuffer = 64 << 10
-	// FrameBytes is the longest frame over HTTP/2. The server makes room for a whole one as soon as it has its
-	// header of nine bytes, so a MiB, the default, would be as much.
-	FrameBytes = 16 << 10
-)
-
-// Bytes returns about how much memory a request takes: its goroutine and what it refers to, its header, and what
-// may have been received of its body.
-func Bytes(r *http.Request) int64 {
-	n := accounts.RequestBytes + headerBytes(r)
-	switch {
-	case r.ProtoMajor != 2 || r.ContentLength == 0:
-	case r.ContentLength > 0:
-		n += min(r.ContentLength, ReceiveBuffer)
-	default:
-		n += ReceiveBuffer
-	}
-	return n
-}
-
-func headerBytes(r *http.Request) int64 {
-	n := urlExpansion*(len(r.URL.Path)+len(r.URL.RawQuery)) + trailerBytes*len(r.Trailer)
-	for name, values := range r.Header {
-		n += fieldBytes + len(name)
-		for _, value := range values {
-			n += len(value)
-		}
-	}
-	return int64(n)
+	return c.ledger.Account(key).TakeRevocable(resource, connections.RequestBytes(r), end)
 }
 
 // keyOf returns for whom a request counts.
@@ -191,14 +148,6 @@ func keyOf(r *http.Request, info *request.Info) accounts.Key {
 		return accounts.ByAddress(request.AddressKey(r.RemoteAddr))
 	}
 	return accounts.ByUser(info.User)
-}
-
-// EndStranger makes a response the last one of its connection, if that had no authenticated request: each
-// further request to refuse costs a handshake then. An HTTP/2 server sends GOAWAY.
-func EndStranger(w http.ResponseWriter, r *http.Request) {
-	if c := connFrom(r.Context()); c != nil && c.stranger() {
-		w.Header().Set("Connection", "close")
-	}
 }
 
 // evicted is the reason of a request whose connection made room for others.
@@ -215,6 +164,6 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	} else {
 		info.Outcome.Reason = refused.Reason()
 	}
-	EndStranger(w, r)
+	connections.EndStranger(w, r)
 	response.Error(w, r, refused)
 }

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/connections"
 	"sluice/proxy/request"
 )
 
@@ -125,47 +126,30 @@ func TestWatchesOfTheHeaviestEndForOthers(t *testing.T) {
 	})
 }
 
-func TestHeaderCountsForTheRequest(t *testing.T) {
-	r := httptest.NewRequest("GET", lists, nil)
-	r.Header.Set("Authorization", "Bearer "+strings.Repeat("x", 10_000))
-	if n := Bytes(r) - accounts.RequestBytes; n < 10_000 || n > 11_000 {
-		t.Errorf("%d bytes", n)
-	}
-}
-
-// A header of 16 KB can announce 1,850 trailers, which net/http keeps in a map of 224 KB. A path of 29,000 segments takes
-// 467 KB once it is parsed, and selectors of 8 KB take 135 KB.
-func TestWhatAHeaderExpandsToCountsForTheRequest(t *testing.T) {
-	for _, row := range []struct {
-		name string
-		make func(*http.Request)
-		want int64
-	}{
-		{"trailers", func(r *http.Request) {
-			r.Trailer = http.Header{}
-			for i := range 1850 {
-				r.Trailer[fmt.Sprint("X", i)] = nil
-			}
-		}, 224 << 10},
-		{"path", func(r *http.Request) { r.URL.Path += strings.Repeat("/a", 29_000) }, 467 << 10},
-		{"selector", func(r *http.Request) { r.URL.RawQuery = "labelSelector=a+in+(" + strings.Repeat("bb,", 2667) + ")" }, 124 << 10},
-	} {
-		r := httptest.NewRequest("GET", lists, nil)
-		before := Bytes(r)
-		if row.make(r); Bytes(r)-before < row.want {
-			t.Errorf("%s: %d bytes, want %d", row.name, Bytes(r)-before, row.want)
+// A flood of requests that are refused costs a handshake each.
+func TestRefusedStrangersLoseTheirConnection(t *testing.T) {
+	l := accounts.New(accounts.Totals{accounts.Strangers: 10, accounts.Connections: 10}, math.MaxInt64)
+	handler := New(l).WithFlowControl(http.NotFoundHandler())
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, _ := request.Parse(r)
+		if user := r.Header.Get("X-User"); user != "" {
+			info.Caller, info.User = request.BearerToken, user
 		}
-	}
-}
-
-// A client that does not say how long its body is may send as much of it as any other.
-func TestBodyOfUnknownLengthCountsOverHTTP2(t *testing.T) {
-	for length, want := range map[int64]int64{-1: ReceiveBuffer, 1 << 20: ReceiveBuffer, 1: 1, 0: 0} {
-		r := httptest.NewRequest("POST", lists, nil)
-		empty := Bytes(r)
-		r.ProtoMajor, r.ContentLength = 2, length
-		if n := Bytes(r) - empty; n != want {
-			t.Errorf("a body of length %d: %d bytes, want %d", length, n, want)
+		handler.ServeHTTP(w, r.WithContext(request.With(r.Context(), info)))
+	}))
+	s.Listener, s.Config.ConnContext = connections.New(l).Listener(s.Listener), connections.ConnContext
+	s.Start()
+	defer s.Close()
+	for user, closes := range map[string]bool{"": true, "x": false} {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", s.URL+lists, nil)
+		r.Header.Set("X-User", user)
+		resp, err := s.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Close != closes {
+			t.Errorf("user %q: %s, the connection closes: %v", user, resp.Status, resp.Close)
 		}
 	}
 }

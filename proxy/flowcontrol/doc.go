@@ -1,8 +1,7 @@
-// Package flowcontrol decides who goes first and what has to end when something is scarce. What callers
-// hold is counted by accounts, and where they wait is a queue.
+// Package flowcontrol decides who goes first and what has to end when something is scarce. [sluice/proxy/accounts] counts
+// what callers hold, [sluice/proxy/queue] is where they wait, and [sluice/proxy/connections] counts their connections.
 //
-// [Control.WithFlowControl] is a filter behind authentication: it counts the request for its caller, or
-// answers 429 with Retry-After. [Upstream] gives out places at the apiserver, and [CPU] turns of the processors.
-// [Connections] counts connections and closes them in favor of others, [SlowReaders] ends responses whose clients
-// read slowly while memory is scarce.
+// [Control.WithFlowControl] is a filter behind authentication: it counts the request for its caller, or answers 429 with
+// Retry-After. [Upstream] gives out places at the apiserver, and [CPU] turns of the processors. [SlowReaders] ends responses
+// whose clients read slowly while memory is scarce.
 package flowcontrol

@@ -20,6 +20,9 @@ import (
 const TooSlow = "too-slow"
 
 const (
+	// patience is how long a response may wait for its client until it makes room for others whose buffers need its memory:
+	// more than a way there and back to clients far away.
+	patience = 250 * time.Millisecond
 	// measureEvery is how often the memory that readers hold is measured.
 	measureEvery = time.Second
 	// slowAfter is how long a write may take before its buffers count.

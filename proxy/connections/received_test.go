@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"math"
@@ -178,13 +178,4 @@ func TestConnectionThatIsCutAwaitsNoRequest(t *testing.T) {
 		}
 		m.end(r)
 	})
-}
-
-// The server receives the decision of a body before anybody reads it.
-func TestReceivedBodyCountsForTheRequest(t *testing.T) {
-	r := httptest.NewRequest("POST", lists, strings.NewReader("body"))
-	before := Bytes(r)
-	if r.ProtoMajor = 2; Bytes(r) != before+int64(len("body")) {
-		t.Errorf("%d bytes over HTTP/2, %d over HTTP/1", Bytes(r), before)
-	}
 }

@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"context"
@@ -426,12 +426,12 @@ func TestConnectionThatIsAheadOfItsPaceHasNoTurn(t *testing.T) {
 		for range shortAtOnce + 1 {
 			m.observe(&m.received, encode(http2.FramePing, 0, 0, 8), (*streams).receive)
 		}
-		turn := m.connections.turns.Join(m.self(), 1, 0)
+		turn := m.limiter.turns.Join(m.self(), 1, 0)
 		m.turn.Store(turn)
 		if err := m.await(true); err != nil {
 			t.Error(err)
 		}
-		if n, _ := m.connections.turns.Numbers(); n != 0 {
+		if n, _ := m.limiter.turns.Numbers(); n != 0 {
 			t.Errorf("%d turns are taken", n)
 		}
 	})

@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func listenTCP(t *testing.T, totals accounts.Totals) (*accounts.Ledger, net.List
 		t.Fatal(err)
 	}
 	l := accounts.New(totals, math.MaxInt64)
-	w := NewConnections(l).Listener(below)
+	w := New(l).Listener(below)
 	t.Cleanup(func() { _ = w.Close() })
 	return l, w
 }
@@ -191,7 +191,7 @@ func TestConnectionsThatMakeRoomLeaveTheDoor(t *testing.T) {
 		}
 		return nil
 	})
-	door := l.(*listener).connections.door
+	door := l.(*listener).limiter.door
 	harness.Eventually(t, "connections at the door", func() error {
 		if _, n := door.Numbers(); n != 2 {
 			return fmt.Errorf("%d", n)

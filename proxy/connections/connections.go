@@ -1,12 +1,10 @@
-package flowcontrol
+package connections
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
-	"net/http"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -19,8 +17,7 @@ import (
 
 const (
 	// patience is how long a connection may wait for its client, before its first authenticated request,
-	// until it makes room for another, and a response for others whose buffers need its memory: more than a way there and
-	// back to clients far away.
+	// until it makes room for another: more than a way there and back to clients far away.
 	patience = 250 * time.Millisecond
 	// answerPatience is patience for a client that has been answered, above all the first message of its handshake: what
 	// both have computed would be lost, and the clients of a crowd may share a processor.
@@ -28,9 +25,10 @@ const (
 	// introduction is how long a connection has for its first authenticated request before it makes room
 	// even if its client sends something now and then, and before that as long to send something.
 	introduction = 10 * time.Second
-	// doorTries is how often it waits there: the number of places is as of the last arrival, and may be too high.
+	// doorTries is how often a connection waits at the door: the number of places is as of the last arrival, and may be
+	// too high.
 	doorTries = 10
-	// doorPatience is how long it waits at the door at most: longer than most clients do.
+	// doorPatience is how long it waits there at most: longer than most clients do.
 	doorPatience = 30 * time.Second
 	// introducing bounds the strangers between their handshake and their first request, each of which counts for
 	// introducedFor at most. The clients of a crowd may share a processor: if all shook hands at once, each handshake would
@@ -45,11 +43,11 @@ const (
 	longestTurn = 50 * time.Millisecond
 )
 
-// Connections counts connections. One is silent until its client sends something, a stranger's until its first
+// Limiter counts connections. One is silent until its client sends something, a stranger's until its first
 // authenticated request, and its user's from then on. When there are too many strangers, those that wait for their
 // clients make room for new ones, so that callers without credentials keep nobody out; while all are busy, new
 // connections wait, except for those of addresses with many more.
-type Connections struct {
+type Limiter struct {
 	ledger *accounts.Ledger
 	door   *queue.Queue // has a place for each stranger: for the address with the fewest, and of one address for the newest
 	entry  *queue.Queue // of strangers between their handshake and their first request
@@ -59,9 +57,9 @@ type Connections struct {
 	ushers bool       // usher runs
 }
 
-// NewConnections returns Connections that are counted in a Ledger.
-func NewConnections(l *accounts.Ledger) *Connections {
-	return &Connections{
+// New returns a Limiter that counts connections in a Ledger.
+func New(l *accounts.Ledger) *Limiter {
+	return &Limiter{
 		ledger: l, door: queue.New(0).NewestFirst(), entry: queue.New(introducing).Alternating(),
 		turns: queue.New(int64(2 * runtime.GOMAXPROCS(0))).Alternating(),
 	}
@@ -70,22 +68,22 @@ func NewConnections(l *accounts.Ledger) *Connections {
 // conn is a counted connection.
 type conn struct {
 	net.Conn
-	connections *Connections
-	address     accounts.Key
-	place       atomic.Pointer[queue.Ticket] // of the stranger, at the door
-	entry       atomic.Pointer[queue.Ticket] // until its first request
-	turn        atomic.Pointer[queue.Ticket] // of a stranger whose received bytes are processed
-	overdue     *time.Timer                  // ends the turn; nil without one
-	since       time.Time                    // it is a stranger's
-	reading     atomic.Int64                 // since when its client is waited for, after since; 0 if it is not
-	writing     atomic.Int64                 // the same of a client that accepts what Sluice sends
-	requests    atomic.Int64                 // in progress
-	waiting     atomic.Int64                 // those of them that wait for more of their bodies
-	suspected   atomic.Int64                 // those whose tokens wait among the suspect ones
-	rested      atomic.Int64                 // when the last request ended, after since
-	answered    atomic.Bool                  // Sluice has sent something
-	evicted     atomic.Bool                  // it was cut in favor of others
-	received    received
+	limiter   *Limiter
+	address   accounts.Key
+	place     atomic.Pointer[queue.Ticket] // of the stranger, at the door
+	entry     atomic.Pointer[queue.Ticket] // until its first request
+	turn      atomic.Pointer[queue.Ticket] // of a stranger whose received bytes are processed
+	overdue   *time.Timer                  // ends the turn; nil without one
+	since     time.Time                    // it is a stranger's
+	reading   atomic.Int64                 // since when its client is waited for, after since; 0 if it is not
+	writing   atomic.Int64                 // the same of a client that accepts what Sluice sends
+	requests  atomic.Int64                 // in progress
+	waiting   atomic.Int64                 // those of them that wait for more of their bodies
+	suspected atomic.Int64                 // those whose tokens wait among the suspect ones
+	rested    atomic.Int64                 // when the last request ended, after since
+	answered  atomic.Bool                  // Sluice has sent something
+	evicted   atomic.Bool                  // it was cut in favor of others
+	received  received
 
 	mu     sync.Mutex      // guards what follows
 	grant  *accounts.Grant // of a silent client, then of the stranger, then of the user
@@ -96,9 +94,9 @@ type conn struct {
 	closes func() // called when it is cut, if not nil
 }
 
-func (c *Connections) conn(accepted net.Conn) *conn {
+func (l *Limiter) conn(accepted net.Conn) *conn {
 	return &conn{
-		Conn: accepted, connections: c,
+		Conn: accepted, limiter: l,
 		address: accounts.ByAddress(request.AddressKey(accepted.RemoteAddr().String())),
 	}
 }
@@ -107,28 +105,28 @@ func (c *Connections) conn(accepted net.Conn) *conn {
 const usherEvery = 10 * time.Millisecond
 
 // usher makes room while somebody waits at the door.
-func (c *Connections) usher() {
+func (l *Limiter) usher() {
 	for {
-		c.mu.Lock()
-		next, waits := c.door.Next()
-		c.ushers = waits
-		c.mu.Unlock()
+		l.mu.Lock()
+		next, waits := l.door.Next()
+		l.ushers = waits
+		l.mu.Unlock()
 		if !waits {
 			return
 		}
-		if !c.ledger.Account(next).MakeRoom(accounts.Strangers) {
+		if !l.ledger.Account(next).MakeRoom(accounts.Strangers) {
 			time.Sleep(usherEvery)
 		}
 	}
 }
 
 // awaitUsher has usher run, if it does not.
-func (c *Connections) awaitUsher() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ushers {
-		c.ushers = true
-		go c.usher()
+func (l *Limiter) awaitUsher() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ushers {
+		l.ushers = true
+		go l.usher()
 	}
 }
 
@@ -166,16 +164,16 @@ func (c *conn) leaveEntry(entry *queue.Ticket) {
 
 // introduce waits for a place at the door, and makes the connection a stranger's with a ticket of the entry queue.
 func (c *conn) introduce(ctx context.Context) (entry *queue.Ticket, err error) {
-	door, ledger := c.connections.door, c.connections.ledger
+	door, ledger := c.limiter.door, c.limiter.ledger
 	door.SetPlaces(ledger.Limit(accounts.Strangers))
 	place := door.Join(c.address, 1, 0)
 	if !place.HasStarted() {
-		c.connections.awaitUsher()
+		c.limiter.awaitUsher()
 	}
 	if err := place.WaitUntraced(ctx); err != nil {
 		return nil, err
 	}
-	entry = c.connections.entry.Join(c.self(), 1, 0)
+	entry = c.limiter.entry.Join(c.self(), 1, 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Now()
@@ -229,17 +227,6 @@ func (c *conn) busy() bool {
 	return worked > 0 || reading == 0 || age-reading < most
 }
 
-// Suspect tells that the token of a request waits among the suspect ones, until done is called. A connection on which nothing
-// else runs may make room meanwhile.
-func Suspect(ctx context.Context) (done func()) {
-	c := connFrom(ctx)
-	if c == nil {
-		return func() {}
-	}
-	c.suspected.Add(1)
-	return func() { c.suspected.Add(-1) }
-}
-
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	if !c.answered.Load() {
@@ -272,7 +259,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // turns in rotation; of one address, every other turn is its newest waiting connection's. It is a function of its own,
 // since the stacks of others must stay small.
 func (c *conn) takeTurn() {
-	turn := c.connections.turns.Join(c.self(), 1, 0)
+	turn := c.limiter.turns.Join(c.self(), 1, 0)
 	c.turn.Store(turn)
 	if c.place.Load() == nil || c.inBody() { // it was closed meanwhile, became its user's, or a request has begun
 		leave(&c.turn)
@@ -295,9 +282,7 @@ func (c *conn) evict() {
 	go func() { _ = c.cut() }()
 }
 
-// assign makes the connection count for a user, unless it already counts for one. The error is an
-// *accounts.Refused, or net.ErrClosed for a connection that has been evicted: its client could not
-// receive the response.
+// assign is Assign of a connection that is counted.
 func (c *conn) assign(a accounts.Account) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -319,24 +304,6 @@ func (c *conn) assign(a accounts.Account) error {
 	}
 	c.leave()
 	return c.count()
-}
-
-// stranger reports whether the connection has had no authenticated request.
-func (c *conn) stranger() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.known
-}
-
-// UserOf returns the user for whom the connection of a request counts, and false before its first authenticated request.
-func UserOf(ctx context.Context) (k accounts.Key, known bool) {
-	c := connFrom(ctx)
-	if c == nil {
-		return accounts.Key{}, false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.user.Key, c.known
 }
 
 // Close implements net.Conn.
@@ -386,47 +353,9 @@ func (c *conn) onClose(f func()) bool {
 	return !c.closed
 }
 
-// WithConnection is a filter before authentication: while it runs, the connection waits for Sluice, and
-// not for its client.
-func WithConnection(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := connFrom(r.Context()); c != nil {
-			c.begin(r)
-			defer func() {
-				if info := request.Lookup(r.Context()); info == nil || !info.Admission {
-					c.change((*streams).decide)
-				}
-				c.end(r)
-			}()
-			if r.Body != nil && r.Body != http.NoBody {
-				r.Body = &awaitedBody{r.Body, c, r.Context()}
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// awaitedBody is the body of a request that waits for its client while it is read.
-type awaitedBody struct {
-	io.ReadCloser
-	conn *conn
-	ctx  context.Context
-}
-
-// Read implements io.Reader.
-func (b *awaitedBody) Read(p []byte) (int, error) {
-	b.conn.waiting.Add(1)
-	defer b.conn.waiting.Add(-1)
-	n, err := b.ReadCloser.Read(p)
-	if b.conn.received.http1.Load() {
-		b.conn.received.wrapping.read(b.ctx, int64(n))
-	}
-	return n, err
-}
-
 type connKey struct{}
 
-// ConnContext makes the connection known to WithFlowControl. It fits http.Server.ConnContext. A TLS handshake must be
+// ConnContext makes the connection known to its requests. It fits http.Server.ConnContext. A TLS handshake must be
 // complete.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	counted := unwrap(c)

@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"sluice/proxy/accounts"
 )
 
-// Listener returns a listener that counts the connections of l. It accepts those whose clients have sent something: the
+// Listener returns a listener that counts the connections of inner. It accepts those whose clients have sent something: the
 // others wait where they cost little, so that neither silent ones take the place of those who speak, nor those of a crowd
 // that comes faster than its clients can speak the place of each other. A connection that another listener of the
-// same Connections has accepted is counted already, even if it is wrapped. The server must have
+// same Limiter has accepted is counted already, even if it is wrapped. The server must have
 // ConnContext as its http.Server.ConnContext.
-func (c *Connections) Listener(l net.Listener) net.Listener {
-	w := &listener{accept.New(l), c}
+func (l *Limiter) Listener(inner net.Listener) net.Listener {
+	w := &listener{accept.New(inner), l}
 	go w.Run(w.begin)
 	return w
 }
@@ -24,20 +24,20 @@ func (c *Connections) Listener(l net.Listener) net.Listener {
 // listener is a listener whose connections are counted.
 type listener struct {
 	*accept.Listener
-	connections *Connections
+	limiter *Limiter
 }
 
 // begin makes a connection wait for its client, or passes on one that is counted.
 func (l *listener) begin(accepted net.Conn) {
-	if counted := unwrap(accepted); counted != nil && counted.connections == l.connections {
+	if counted := unwrap(accepted); counted != nil && counted.limiter == l.limiter {
 		l.Hand(accepted)
 		return
 	}
-	c := l.connections.conn(accepted)
+	c := l.limiter.conn(accepted)
 	ctx, end := context.WithCancel(l.Context())
 	below, silent := accepted.(syscall.Conn) // others are no sockets
 	if silent {
-		g, err := l.connections.ledger.Account(c.address).TakeRevocable(accounts.Silent, 1, end)
+		g, err := l.limiter.ledger.Account(c.address).TakeRevocable(accounts.Silent, 1, end)
 		if err != nil {
 			end()
 			_ = accepted.Close()

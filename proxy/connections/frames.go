@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 
 //lint:file-ignore SA1019 net/http itself serves HTTP/2 over a *tls.Conn only, which shows no frames
 
-// ServeHTTP2 makes a server count the streams of the connections of a listener of Connections. net/http answers some
+// ServeHTTP2 makes a server count the streams of the connections of a listener of a Limiter. net/http answers some
 // requests itself, without a handler, and keeps them until the client accepts that. The server must have its TLSConfig,
 // HTTP2, ConnState and IdleTimeout.
 func ServeHTTP2(s *http.Server) error {

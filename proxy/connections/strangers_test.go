@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func TestStrangersTakeTurnsOfTheProcessors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := listen(t, 100, 100)
-				turns := l.listener.(*listener).connections.turns
+				turns := l.listener.(*listener).limiter.turns
 				turns.SetPlaces(4) // however many processors there are
 				first := l.accept("192.0.2.1:1")
 				all := []*conn{first}
@@ -130,7 +130,7 @@ func TestHandshakesOfFewStrangersRunAtATime(t *testing.T) {
 		for _, c := range all {
 			_ = c.Close()
 		}
-		if in, _ := l.listener.(*listener).connections.entry.Numbers(); in != 0 {
+		if in, _ := l.listener.(*listener).limiter.entry.Numbers(); in != 0 {
 			t.Errorf("%d places are taken", in)
 		}
 		l.checkEmpty()

@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"net"
@@ -84,7 +84,7 @@ func (c *conn) count() (err error) {
 	case r.grant == nil && c.known: // of nothing yet, which is not refused
 		r.grant, _ = c.user.TakeRevocable(accounts.Requests, 0, c.evict)
 	case r.grant == nil:
-		r.grant, _ = c.connections.ledger.Account(c.address).TakeRevocable(accounts.Unverified, 0, c.evict)
+		r.grant, _ = c.limiter.ledger.Account(c.address).TakeRevocable(accounts.Unverified, 0, c.evict)
 	}
 	if c.closed {
 		r.grant.End()

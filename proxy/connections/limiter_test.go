@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
-	"sluice/proxy/request"
 )
 
 // fakeConn is a connection from an address whose client sends nothing, or something once sent is closed.
@@ -82,7 +81,7 @@ type listening struct {
 func listen(t *testing.T, strangers, users int64) *listening {
 	l := accounts.New(accounts.Totals{accounts.Strangers: strangers, accounts.Connections: users}, math.MaxInt64)
 	inner := &fakeListener{conns: make(chan *fakeConn, 1)}
-	w := NewConnections(l).Listener(inner)
+	w := New(l).Listener(inner)
 	t.Cleanup(func() { _ = w.Close() })
 	return &listening{t, l, inner, w}
 }
@@ -113,7 +112,7 @@ func (l *listening) assign(c *conn, user string) error {
 func (l *listening) checkEmpty() {
 	l.Helper()
 	time.Sleep(usherEvery) // until nobody makes room any more
-	if places, waiting := l.listener.(*listener).connections.door.Numbers(); places != 0 || waiting != 0 {
+	if places, waiting := l.listener.(*listener).limiter.door.Numbers(); places != 0 || waiting != 0 {
 		l.Errorf("%d places are taken, %d wait", places, waiting)
 	}
 	for _, r := range []accounts.Resource{accounts.Strangers, accounts.Connections} {
@@ -373,34 +372,6 @@ func TestConnectionsOfTheHeaviestUserMakeRoom(t *testing.T) {
 	})
 }
 
-// A flood of requests that are refused costs a handshake each.
-func TestRefusedStrangersLoseTheirConnection(t *testing.T) {
-	l := accounts.New(accounts.Totals{accounts.Strangers: 10, accounts.Connections: 10}, math.MaxInt64)
-	handler := New(l).WithFlowControl(http.NotFoundHandler())
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info, _ := request.Parse(r)
-		if user := r.Header.Get("X-User"); user != "" {
-			info.Caller, info.User = request.BearerToken, user
-		}
-		handler.ServeHTTP(w, r.WithContext(request.With(r.Context(), info)))
-	}))
-	s.Listener, s.Config.ConnContext = NewConnections(l).Listener(s.Listener), ConnContext
-	s.Start()
-	defer s.Close()
-	for user, closes := range map[string]bool{"": true, "x": false} {
-		r, _ := http.NewRequestWithContext(t.Context(), "GET", s.URL+lists, nil)
-		r.Header.Set("X-User", user)
-		resp, err := s.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusTooManyRequests || resp.Close != closes {
-			t.Errorf("user %q: %s, the connection closes: %v", user, resp.Status, resp.Close)
-		}
-	}
-}
-
 func TestRequestsKeepTheirConnection(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		l := accounts.New(accounts.Totals{accounts.Strangers: 1, accounts.Connections: 1}, math.MaxInt64)
@@ -416,7 +387,7 @@ func TestRequestsKeepTheirConnection(t *testing.T) {
 				t.Error(err)
 			}
 		})))
-		s.Listener, s.Config.ConnContext, s.EnableHTTP2 = NewConnections(l).Listener(s.Listener), ConnContext, http2
+		s.Listener, s.Config.ConnContext, s.EnableHTTP2 = New(l).Listener(s.Listener), ConnContext, http2
 		s.StartTLS()
 		failed := make(chan error)
 		go func() {

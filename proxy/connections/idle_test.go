@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"crypto/tls"
@@ -33,7 +33,7 @@ func TestIdleConnectionEndsInsideAFrame(t *testing.T) {
 				s := httptest.NewUnstartedServer(http.NotFoundHandler())
 				_ = s.Listener.Close()
 				ledger := accounts.New(accounts.Totals{accounts.Strangers: 1, accounts.Unverified: math.MaxInt64}, math.MaxInt64)
-				s.Listener, s.EnableHTTP2 = NewConnections(ledger).Listener(inner), true
+				s.Listener, s.EnableHTTP2 = New(ledger).Listener(inner), true
 				s.Config.ConnContext, s.Config.IdleTimeout = ConnContext, 5*time.Second
 				if err := ServeHTTP2(s.Config); err != nil {
 					t.Fatal(err)

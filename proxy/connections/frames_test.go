@@ -1,4 +1,4 @@
-package flowcontrol
+package connections
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func serveHTTP2(t *testing.T, h http.HandlerFunc) *http.Transport {
 	ledger := accounts.New(accounts.Totals{
 		accounts.Silent: 10, accounts.Strangers: 10, accounts.Connections: 10, accounts.Unverified: math.MaxInt64,
 	}, math.MaxInt64)
-	s.Listener, s.EnableHTTP2 = NewConnections(ledger).Listener(s.Listener), true
+	s.Listener, s.EnableHTTP2 = New(ledger).Listener(s.Listener), true
 	s.Config.ConnContext = ConnContext
 	if err := ServeHTTP2(s.Config); err != nil {
 		t.Fatal(err)
