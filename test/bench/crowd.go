@@ -79,6 +79,9 @@ func (w *world) crowdAt(
 	})
 	r := newRow(crowdTable, name)
 	r.Target, r.Clients = t.name, w.agents
+	for i := range w.nodes { // what is encoded for the agents, once for all, is no memory of each
+		must(raw.Do(ctx, withBearer(others, path(i)+"&resourceVersion=0")))
+	}
 	r.By[quietly] = other.watch(ctx, crowdWindow)
 	before := settled(ctx, t.proc)
 	c := &abuse.Crowd{Agents: w.agents, Tokens: agents, Path: path, Pause: crowdPause}
