@@ -24,6 +24,9 @@ func (e *Event) Frame(enc Encoder, t Type) ([]byte, error) {
 	return e.frames.get(enc, t, e)
 }
 
+// Shared reports whether the event is recent, so that Frame returns what other watches hold, too.
+func (e *Event) Shared() bool { return !e.frames.evicted.Load() }
+
 // ObjectFor returns the object that the event shows with the type that TypeFor returned.
 func (e *Event) ObjectFor(enc Encoder, t Type) (*tree.Object, error) {
 	if t == Deleted && e.Type != Deleted {

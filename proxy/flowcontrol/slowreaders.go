@@ -97,14 +97,14 @@ func (r *Reader) Hold(store *cache.Store, snapshot *cache.Snapshot) {
 
 // Buffer counts so many bytes of buffers, instead of those before, until Done. The response can end for them as soon as its
 // client lets it wait. The error is an *accounts.Refused. The goroutine of the response must call it.
-func (r *Reader) Buffer(bytes int) (err error) {
+func (r *Reader) Buffer(bytes int64) (err error) {
 	if r == nil {
 		return nil
 	}
 	if r.buffer == nil {
-		r.buffer, err = r.account.TakeShared(accounts.Held, int64(bytes), r.isAccepted, r.finish)
+		r.buffer, err = r.account.TakeShared(accounts.Held, bytes, r.isAccepted, r.finish)
 	} else {
-		err = r.buffer.Resize(int64(bytes))
+		err = r.buffer.Resize(bytes)
 	}
 	r.buffers.Store(bytes > 0)
 	return err
@@ -179,7 +179,9 @@ func (s *SlowReaders) measure(now time.Time) {
 type held struct {
 	reader *Reader
 	state  *heldState // nil if it holds none
-	bytes  int64      // its buffers and, once it is weighed, its part of the states
+	text   *byte      // the first of a long text that it writes; nil if it holds none
+	length int64      // of the text
+	bytes  int64      // its buffers and, once it is weighed, its part of the states and of the text
 }
 
 // holders returns what the responses hold that hold anything, and were not told to end.
@@ -194,7 +196,10 @@ func (s *SlowReaders) holders(now time.Time) (all []*held) {
 				h.bytes = blockedBytes
 			}
 		}
-		if (h.state != nil || h.bytes > 0) && !r.ended.Load() {
+		if !r.buffers.Load() { // the buffers of a text that is nobody else's are counted
+			h.text, h.length = r.client.Held()
+		}
+		if (h.state != nil || h.text != nil || h.bytes > 0) && !r.ended.Load() {
 			all = append(all, h)
 		}
 	}
@@ -204,8 +209,9 @@ func (s *SlowReaders) holders(now time.Time) (all []*held) {
 // weigh determines how many bytes each response holds. What several hold counts once: it is divided among them.
 func weigh(all []*held) []*held {
 	snapshots, alone := map[*cache.Store][]*cache.Snapshot{}, map[*cache.Store]int64{}
-	seen := map[*cache.Snapshot]bool{}
+	seen, texts := map[*cache.Snapshot]bool{}, map[*byte]int64{}
 	for _, h := range all {
+		texts[h.text]++
 		if h.state != nil {
 			store, snapshot := h.state.store, h.state.snapshot
 			if !seen[snapshot] {
@@ -220,6 +226,9 @@ func weigh(all []*held) []*held {
 		together[store] = store.Held(of...)
 	}
 	for _, h := range all {
+		if h.text != nil {
+			h.bytes += h.length / texts[h.text]
+		}
 		if h.state != nil && alone[h.state.store] > 0 {
 			part := float64(h.state.store.Held(h.state.snapshot)) / float64(alone[h.state.store])
 			h.bytes += int64(math.Ceil(part * float64(together[h.state.store])))

@@ -192,7 +192,7 @@ func (s *stuck) SetWriteDeadline(time.Time) error {
 }
 
 // stall writes to a client that accepts nothing.
-func (r *readers) stall(t *testing.T, user string, bytes int) *Reader {
+func (r *readers) stall(t *testing.T, user string, bytes int64) *Reader {
 	t.Helper()
 	w := &stuck{cut: make(chan struct{})}
 	client := response.NewWriteDeadline(w)
@@ -280,5 +280,29 @@ func TestBlockedWritesCountTheirBuffers(t *testing.T) {
 			t.Errorf("%d responses are ended", ended)
 		}
 		time.Sleep(response.WriteTimeout)
+	})
+}
+
+// 250 watches that each blocked at another event of 6 MB held 900 MB.
+func TestLongTextsCountOnceForAllWhoWriteThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const length = 8 * blockedBytes
+		s := newReaders(100 * blockedBytes)
+		shared, own := make([]byte, length), make([]byte, length)
+		var stalled []*Reader
+		for _, text := range [][]byte{shared, shared, own} {
+			r := s.stall(t, "a", 0)
+			r.client.Hold(text)
+			stalled = append(stalled, r)
+		}
+		time.Sleep(slowAfter + 1)
+		s.measure(time.Now())
+		if held := s.held(); held != 2*length+3*blockedBytes {
+			t.Errorf("%d bytes are held", held)
+		}
+		for _, r := range stalled {
+			r.finish()
+		}
+		s.writes.Wait()
 	})
 }

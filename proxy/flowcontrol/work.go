@@ -20,8 +20,8 @@ const (
 	// may be blocked by its client before others work meanwhile. It is a multiple of what it takes to write a
 	// piece, and much less than a client notices.
 	turn = time.Millisecond
-	// shortWork is how many bytes a response may have without waiting for a turn.
-	shortWork = workPiece
+	// ShortWork is how many bytes a response may have without waiting for a turn.
+	ShortWork = workPiece
 	// workPiece is the most that is written before others may have a turn.
 	workPiece = 256 << 10
 	// selectorCost is about how many bytes are written in the time that it takes to parse a byte of a selector.
@@ -62,7 +62,7 @@ func (c *CPU) Places() int64 { return c.queue.Places() }
 // the context has ended.
 func (c *CPU) Parse(ctx context.Context, info *request.Info) (end func(), err error) {
 	bytes := selectorCost * int64(len(info.LabelSelector)+len(info.FieldSelector))
-	if bytes <= shortWork {
+	if bytes <= ShortWork {
 		return func() {}, nil
 	}
 	work := c.Work(ctx, info.Account.Key, bytes)
@@ -93,15 +93,32 @@ func (c *CPU) Work(ctx context.Context, k accounts.Key, bytes int64) *Work {
 		return nil
 	}
 	w := &Work{cpu: c, ctx: ctx, key: k}
-	if bytes > shortWork {
+	if bytes > ShortWork {
 		return w
 	}
 	if t := c.short.Join(k, 1, c.Places()); t.HasStarted() {
-		w.free, w.brief = shortWork, t
+		w.free, w.brief = ShortWork, t
 	} else {
 		t.Leave()
 	}
 	return w
+}
+
+// Long is Work for what is one text, which takes memory as a whole: nil if it is short, so that it waits for nothing.
+func (c *CPU) Long(ctx context.Context, k accounts.Key, bytes int64) *Work {
+	if bytes <= ShortWork {
+		return nil
+	}
+	return c.Work(ctx, k, bytes)
+}
+
+// Long waits for a turn, as Next does for a long response: what follows is long.
+func (w *Work) Long() error {
+	if w == nil {
+		return nil
+	}
+	w.free = 0
+	return w.Next()
 }
 
 // Next waits for a turn if the response is long and its last turn is over. It returns an error only if the
@@ -161,7 +178,7 @@ func (w *Work) Rest() {
 	if w == nil {
 		return
 	}
-	w.free = shortWork
+	w.free = ShortWork
 	w.waits.End()
 	w.waits = nil
 	if w.brief != nil {
@@ -191,6 +208,10 @@ func (w *Work) giveBackLocked() {
 
 // Write writes p to out, which must lead to the client through a writer of Writer, in turns.
 func (w *Work) Write(client *response.WriteDeadline, out interface{ Write([]byte) (int, error) }, p []byte) error {
+	if len(p) > workPiece {
+		client.Hold(p)
+		defer client.Hold(nil)
+	}
 	if w == nil {
 		_, err := client.Write(out, p)
 		return err

@@ -16,7 +16,7 @@ import (
 )
 
 // long is more than a response may have without turns.
-const long = shortWork + 1
+const long = ShortWork + 1
 
 // work makes steps of a turn each until ctx ends, and returns how many. In the virtual time of a bubble a
 // step takes exactly a turn.
@@ -90,16 +90,16 @@ func TestShortResponsesNeverWait(t *testing.T) {
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}
-		w, out := c.Work(t.Context(), accounts.ByUser("short"), shortWork), httptest.NewRecorder()
+		w, out := c.Work(t.Context(), accounts.ByUser("short"), ShortWork), httptest.NewRecorder()
 		client := response.NewWriteDeadline(out)
-		if err := w.Write(client, w.Writer(out), make([]byte, shortWork)); err != nil || out.Body.Len() != shortWork {
+		if err := w.Write(client, w.Writer(out), make([]byte, ShortWork)); err != nil || out.Body.Len() != ShortWork {
 			t.Fatalf("%d bytes, %v", out.Body.Len(), err)
 		}
 		// What comes after is long.
 		done := make(chan error, 1)
 		go func() { done <- w.Write(client, w.Writer(out), []byte("x")) }()
 		synctest.Wait()
-		if out.Body.Len() != shortWork {
+		if out.Body.Len() != ShortWork {
 			t.Error("a long response did not wait for its turn")
 		}
 		busy.Rest()

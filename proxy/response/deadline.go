@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+	"unsafe"
 )
 
 const (
@@ -30,6 +31,9 @@ type WriteDeadline struct {
 	since   atomic.Int64  // when the current write began; 0 between writes, or expiring
 	end     atomic.Int64  // of all writes; 0 for none
 	set     atomic.Bool   // the timer is set
+
+	text   atomic.Pointer[byte] // the first byte of what Hold was told
+	length atomic.Int64
 }
 
 // expiring is since while expire cuts a write.
@@ -149,6 +153,15 @@ func (d *WriteDeadline) Write(out io.Writer, p []byte) (written int, err error) 
 	}
 	return written, err
 }
+
+// Hold tells that the response holds a long text while it is written, until Hold is called with nil.
+func (d *WriteDeadline) Hold(text []byte) {
+	d.length.Store(int64(len(text)))
+	d.text.Store(unsafe.SliceData(text))
+}
+
+// Held returns the long text that the response holds: its first byte, and its length in bytes.
+func (d *WriteDeadline) Held() (text *byte, bytes int64) { return d.text.Load(), d.length.Load() }
 
 // Flush sends what has been written.
 func (d *WriteDeadline) Flush() error {

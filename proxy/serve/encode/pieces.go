@@ -15,10 +15,16 @@ const (
 	LargestPiece = 4 * PieceSize
 	// Growth is the estimated length of an object's text in the longest format, as a multiple of its stored bytes.
 	Growth = 3
+	// longestFactor and longestBase are for the text that an object may have if somebody wants it long: a control character
+	// takes six bytes in JSON, and an event of a Table has columns besides.
+	longestFactor, longestBase = 6, 64 << 10
 	// BlocksPay is how many stored bytes a list must have to be written as memoized blocks. A shorter
 	// list is compressed while it is written, if it turns out to be long enough.
 	BlocksPay = response.CompressFrom / 4
 )
+
+// Longest returns about how many bytes the text of an object of n stored bytes takes at most.
+func Longest(n int) int64 { return longestFactor*int64(n) + longestBase }
 
 // scratches holds idle buffers of up to largestScratch bytes.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}

@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/fresh"
@@ -29,10 +30,19 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 		response.Error(w, r, apierrors.NewNotFound(p.Resource.Resource.GroupResource(), p.Read.Name))
 		return nil
 	}
-	out := newResponseWriter(w, r, nil, encode.Growth*int64(len(o.Data)), func(h http.Header) { a.Head(h, p, reason, state.Version) })
+	longest := encode.Longest(len(o.Data))
+	work := s.CPU.Long(r.Context(), p.Info.Account.Key, longest)
+	defer work.Rest()
+	if err := work.Next(); err != nil {
+		return err
+	}
+	out := newResponseWriter(w, r, work, encode.Growth*int64(len(o.Data)), func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
 	out.track(s.SlowReaders, p.Info)
-	if err = out.reserve(); err == nil {
+	if err = out.reserve(); err == nil && longest > flowcontrol.ShortWork {
+		err = out.claim(longest)
+	}
+	if err == nil {
 		out.buf, err = p.Format.AppendObject(out.buf, o.Data)
 	}
 	if err == nil {

@@ -97,6 +97,22 @@ func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
 	}
 }
 
+// Clients of one object of 1 MiB, whose text takes 6, had 600 texts made before the first one counted.
+func TestTextOfALongObjectCountsBeforeItIsMade(t *testing.T) {
+	const length = 300 << 10
+	e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
+	long := servetest.Foo(1, 4)
+	long.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
+	e.Apply(cache.Modified, long)
+	for held, want := range map[int64]int{2 * length: http.StatusTooManyRequests, 20 * length: http.StatusOK} {
+		e.Accounts = accounts.New(accounts.Totals{accounts.Held: held}, 1<<30)
+		w := httptest.NewRecorder()
+		if e.Do(w, e.Request(oneFoo, nil)); w.Code != want {
+			t.Errorf("with %d bytes: code %d, want %d", held, w.Code, want)
+		}
+	}
+}
+
 // An object of some KB can be made that is a hundred times as long when it is indented.
 func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
 	for _, accept := range []string{"application/yaml", "application/json;pretty=1"} {

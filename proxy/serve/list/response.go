@@ -32,7 +32,7 @@ type responseWriter struct {
 	failed   bool                // a write has failed
 	encoded  *int64              // counts what is compressed, before that; nil counts nothing
 	reader   *flowcontrol.Reader // counts the buffers
-	counted  int                 // bytes of the buffers that reader counts
+	counted  int64               // bytes that reader counts
 	expected int                 // estimated bytes of text, at most a piece
 
 	stream  *splice.Stream
@@ -80,14 +80,17 @@ func (w *responseWriter) reserve() error {
 }
 
 // count counts the buffers. The error is an *accounts.Refused.
-func (w *responseWriter) count() error {
-	n := cap(w.buf) + cap(w.scratch)
-	if n == w.counted {
+func (w *responseWriter) count() error { return w.claim(int64(cap(w.buf) + cap(w.scratch))) }
+
+// claim counts so many bytes, for a text that has yet to be made, until the buffers are counted. The error is an
+// *accounts.Refused.
+func (w *responseWriter) claim(bytes int64) error {
+	if bytes == w.counted {
 		return nil
 	}
-	err := w.reader.Buffer(n)
+	err := w.reader.Buffer(bytes)
 	if err == nil {
-		w.counted = n
+		w.counted = bytes
 	}
 	return err
 }

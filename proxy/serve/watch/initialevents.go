@@ -104,15 +104,18 @@ func (l *loop) gather(o *tree.Object) error {
 	return l.spill()
 }
 
-// count counts the buffers of initial events. The error is an *accounts.Refused.
-func (l *loop) count() error {
-	n := cap(l.buf) + cap(l.out.scratch)
-	if n == l.counted {
+// count counts the buffers. The error is an *accounts.Refused.
+func (l *loop) count() error { return l.claim(int64(cap(l.buf) + cap(l.out.scratch))) }
+
+// claim counts so many bytes, for a text that has yet to be made, until the buffers are counted. The error is an
+// *accounts.Refused.
+func (l *loop) claim(bytes int64) error {
+	if bytes == l.counted {
 		return nil
 	}
-	err := l.reader.Buffer(n)
+	err := l.reader.Buffer(bytes)
 	if err == nil {
-		l.counted = n
+		l.counted = bytes
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/proxy/clients"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/plan"
 )
@@ -56,7 +57,7 @@ type loop struct {
 	restBounded bool          // the store has ended
 	columnsSent bool          // a Table event has been written: the first one has the columns
 	buf         []byte        // events and bookmarks that only this watch writes
-	counted     int           // bytes of the buffers for initial events that reader counts
+	counted     int64         // bytes that reader counts
 }
 
 // run writes the watch until it has to end. The client needs no event for that: it resumes from the
@@ -279,9 +280,31 @@ func (l *loop) deliver() (more bool, err error) {
 	return more, nil
 }
 
-// writeEvent writes an event: the frame that all watches of the format share or, if it is the first
-// one with the columns of Tables, one of its own.
+// writeEvent writes an event: the frame that all watches of the format share, or a text of its own.
 func (l *loop) writeEvent(e *cache.Event, t cache.Type) error {
+	shared := l.plan.Format.Shareable() && e.Shared()
+	if longest := encode.Longest(len(e.Object.Data)); !shared && longest > flowcontrol.ShortWork {
+		if err := l.out.work.Long(); err != nil {
+			return err
+		}
+		if err := l.claim(longest); err != nil {
+			return err
+		}
+	}
+	if err := l.writeText(e, t); err != nil {
+		return err
+	}
+	if max(cap(l.buf), cap(l.out.scratch)) > smallBuffer {
+		l.buf, l.out.scratch = nil, nil
+	}
+	return l.claim(0)
+}
+
+// smallBuffer is the most that a watch keeps of a buffer until its next event.
+const smallBuffer = 4 << 10
+
+// writeText writes the frame of an event, or its text with ages as of now, or the columns of Tables before it.
+func (l *loop) writeText(e *cache.Event, t cache.Type) error {
 	encoder := l.plan.Format
 	switch {
 	case encoder.Shareable():

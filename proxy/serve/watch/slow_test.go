@@ -3,6 +3,8 @@ package watch_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +58,31 @@ func TestInitialEventsCountTheirBuffers(t *testing.T) {
 			}
 			if used := e.Accounts.Usage(accounts.Held).Used; used != 0 {
 				t.Errorf("%d bytes are held by a quiet watch", used)
+			}
+			c.Leave()
+		})
+	}
+}
+
+// Each watch of Tables makes a text of its own of an event. 130 watches of one ConfigMap kept 900 MB.
+func TestTextOfALongEventCountsBeforeItIsMade(t *testing.T) {
+	const length = 300 << 10
+	for held, ends := range map[int64]bool{2 * length: true, 20 * length: false} {
+		synctest.Test(t, func(t *testing.T) {
+			e := handlertest.New(t, servetest.AgingFoos(t, 3, servetest.SpreadAges), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
+			e.Accounts = accounts.New(accounts.Totals{accounts.Held: held}, 1<<30)
+			c := e.Watch(servetest.FooWatch+servetest.FromThree, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
+			for version := uint64(4); version < 6; version++ { // the first has the columns
+				large := servetest.Foo(0, version)
+				large.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000000","resourceVersion":"%d"},"text":"%s"}`, version, strings.Repeat("a", length))
+				e.Apply(cache.Modified, large)
+				synctest.Wait()
+				if used := e.Accounts.Usage(accounts.Held).Used; used != 0 {
+					t.Errorf("%d bytes are held by a quiet watch", used)
+				}
+			}
+			if got := bytes.Count(c.TakeBytes(), []byte(`"MODIFIED"`)); c.Ended() != ends || (got == 2) == ends {
+				t.Errorf("with %d bytes the client gets %d events, ended %v", held, got, c.Ended())
 			}
 			c.Leave()
 		})
