@@ -47,6 +47,9 @@ type conn struct {
 	evicted   atomic.Bool                  // it was cut in favor of others
 	received  received
 
+	deadlines sync.Mutex // guards limited, and the write deadline
+	limited   bool       // the server has set a write deadline
+
 	mu     sync.Mutex      // guards what follows
 	grant  *accounts.Grant // of a silent client, then of the stranger, then of the user
 	known  bool            // it counts for user
@@ -97,8 +100,45 @@ func (c *conn) busy() bool {
 	return worked > 0 || reading == 0 || age-reading < most
 }
 
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.deadlines.Lock()
+	defer c.deadlines.Unlock()
+	c.limited = !t.IsZero()
+	return c.Conn.SetDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.deadlines.Lock()
+	defer c.deadlines.Unlock()
+	c.limited = !t.IsZero()
+	return c.Conn.SetWriteDeadline(t)
+}
+
+const (
+	// tlsRecord is the most of a record that TLS writes on its own: it answers KeyUpdates while it reads, and whoever wants to
+	// close the connection waits for that.
+	tlsRecord = 64
+	// tlsTimeout is how long the client may take to accept one.
+	tlsTimeout = 5 * time.Second
+)
+
+// limit bounds a write of TLS itself, unless it has a deadline.
+func (c *conn) limit(until time.Time) {
+	c.deadlines.Lock()
+	defer c.deadlines.Unlock()
+	if !c.limited {
+		_ = c.Conn.SetWriteDeadline(until)
+	}
+}
+
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
+	if len(p) <= tlsRecord {
+		c.limit(time.Now().Add(tlsTimeout))
+		defer c.limit(time.Time{})
+	}
 	if !c.answered.Load() {
 		c.answered.Store(true)
 	}
@@ -115,6 +155,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	c.reading.Store(max(1, int64(time.Since(c.since))))
 	n, err := c.Conn.Read(p)
+	if header := c.received.bytes.Load(); err == nil && header > wrappingFree && c.received.http1.Load() && !c.inBody() {
+		c.received.wrapping.pause(header, n)
+	}
 	c.reading.Store(0)
 	if err == nil && c.place.Load() != nil && !c.inBody() {
 		c.takeTurn()

@@ -34,6 +34,8 @@ func (c *fakeConn) RemoteAddr() net.Addr {
 	return a
 }
 
+func (c *fakeConn) SetWriteDeadline(time.Time) error { return nil }
+
 func (c *fakeConn) Read([]byte) (int, error) {
 	select {
 	case <-c.sent:

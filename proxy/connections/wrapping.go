@@ -15,8 +15,8 @@ const (
 	// headers and bodies. It covers the TLS handshake and what is read ahead.
 	wrappingFree = 64 << 10
 	// wrappingPace delays each further byte of overhead. Parsing a chunk or a TLS record for every byte of a body costs
-	// many times as much CPU as the body itself.
-	wrappingPace = time.Second / (256 << 10)
+	// many times as much CPU as the body itself, and a KeyUpdate of 27 bytes costs new keys.
+	wrappingPace = time.Second / (64 << 10)
 )
 
 // wrapping is a token bucket for the overhead of chunked encoding and TLS records on an HTTP/1 connection. Bodies that no
@@ -29,6 +29,18 @@ type wrapping struct {
 	balance int64      // bytes more than twice what requests had; below 0 what may come besides, at most wrappingFree
 	known   int64      // bytes of the body that were not read, if its length is known
 	due     time.Time  // when the client will have waited for what is more
+}
+
+// pause makes n bytes wait of the header that follows a request, if it is longer than any and the rest of the body: KeyUpdates
+// come before each of its bytes. It is a function of its own, since the stacks of others must stay small.
+//
+//go:noinline
+func (w *wrapping) pause(header int64, n int) {
+	w.mu.Lock()
+	more := max(0, min(int64(n), header-wrappingFree-w.known))
+	w.balance -= more // what follows does not wait for it again
+	w.mu.Unlock()
+	time.Sleep(time.Duration(more) * wrappingPace)
 }
 
 // begin takes note of a request. It waits, if the client has to.

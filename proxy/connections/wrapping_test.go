@@ -3,15 +3,19 @@ package connections
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"sluice/proxy/accounts"
 	"sluice/test/support/proxytest"
 )
 
@@ -41,9 +45,9 @@ func TestTinyChunksTakeTheirTime(t *testing.T) {
 		n                       int
 		atLeast, atMost         time.Duration
 	}{
-		{"a long body", "/", chunked, tiny(256 << 10), 1, 3700 * time.Millisecond, 4100 * time.Millisecond},
-		{"short ones", "/", chunked, tiny(16_000), 100, 23 * time.Second, 25 * time.Second},
-		{"bodies that are not read", "/unread", chunked, tiny(250_000), 10, 45 * time.Second, 60 * time.Second},
+		{"a long body", "/", chunked, tiny(256 << 10), 1, 14800 * time.Millisecond, 16400 * time.Millisecond},
+		{"short ones", "/", chunked, tiny(16_000), 100, 92 * time.Second, 100 * time.Second},
+		{"bodies that are not read", "/unread", chunked, tiny(250_000), 10, 180 * time.Second, 240 * time.Second},
 		{"whole bodies", "/", counted, whole, 50, 0, 0},
 		{"whole bodies that are not read", "/unread", counted, whole, 50, 0, 0},
 		{"one in chunks", "/", chunked, fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(whole), whole), 50, 0, 0},
@@ -89,6 +93,78 @@ func TestTinyChunksTakeTheirTime(t *testing.T) {
 				}
 				if took := time.Since(start); took < tt.atLeast || took > tt.atMost {
 					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}
+
+// 15 KeyUpdates before each byte of a header delayed the leases of others by half a second.
+func TestLongHeadersTakeTheirTime(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		known int64 // of a body that was not read
+		bytes int
+		takes time.Duration
+	}{
+		{"short", 0, wrappingFree, 0},
+		{"long", 0, wrappingFree + 128<<10, 2 * time.Second},
+		{"behind a body", 128 << 10, wrappingFree + 128<<10, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, client := net.Pipe()
+				defer client.Close()
+				c := &conn{Conn: server, limiter: New(accounts.New(accounts.Totals{}, math.MaxInt64)), since: time.Now()}
+				c.received.http1.Store(true)
+				c.received.wrapping.known = tt.known
+				start := time.Now()
+				go func() { _, _ = client.Write(make([]byte, tt.bytes)) }()
+				for left := tt.bytes; left > 0; {
+					n, err := c.Read(make([]byte, 4096))
+					if err != nil {
+						t.Fatal(err)
+					}
+					left -= n
+				}
+				if took := time.Since(start); took > tt.takes || took < tt.takes*9/10 {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TLS answers a KeyUpdate while it reads. If the client does not read, nobody could close the connection before it did.
+func TestRecordsOfTLSAreAcceptedSoon(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		deadline time.Duration // of the server; 0 for none
+		bytes    int
+		takes    time.Duration
+	}{
+		{"a KeyUpdate", 0, 27, tlsTimeout},
+		{"a KeyUpdate within a deadline", time.Minute, 27, time.Minute},
+		{"data within a deadline", time.Minute, 1000, time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, client := net.Pipe()
+				defer client.Close()
+				c := &conn{Conn: server, since: time.Now()}
+				if tt.deadline > 0 {
+					_ = c.SetWriteDeadline(time.Now().Add(tt.deadline))
+				}
+				start := time.Now()
+				_, err := c.Write(make([]byte, tt.bytes))
+				if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || took != tt.takes {
+					t.Errorf("%v after %v", err, took)
+				}
+				if tt.deadline == 0 { // what follows has as long as it takes
+					go func() { time.Sleep(time.Minute); _, _ = io.ReadFull(client, make([]byte, 1000)) }()
+					if _, err := c.Write(make([]byte, 1000)); err != nil {
+						t.Error(err)
+					}
 				}
 			})
 		})
