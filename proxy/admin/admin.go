@@ -37,27 +37,32 @@ func Handler(o Options) http.Handler {
 	if protect == nil {
 		protect = func(h http.Handler) http.Handler { return h }
 	}
+	// Questions wait for reviews of their readers' rights, and probes must not wait for those.
+	checks, questions, others := newTurns(), newTurns(), newTurns()
 	for _, path := range []string{"/livez", "/healthz"} {
-		mux.Handle("GET "+path, o.Live.handler(path, nil))
-		mux.Handle("GET "+path+"/", o.Live.handler(path, nil))
+		mux.Handle("GET "+path, checks.handler(o.Live.handler(path, nil)))
+		mux.Handle("GET "+path+"/", checks.handler(o.Live.handler(path, nil)))
 	}
-	mux.Handle("GET /readyz", o.Ready.handler("/readyz", o.Notes))
-	mux.Handle("GET /readyz/", o.Ready.handler("/readyz", o.Notes))
-	mux.Handle("GET /metrics", protect(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true})))
+	mux.Handle("GET /readyz", checks.handler(o.Ready.handler("/readyz", o.Notes)))
+	mux.Handle("GET /readyz/", checks.handler(o.Ready.handler("/readyz", o.Notes)))
+	mux.Handle("GET /metrics", protect(others.handler(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))))
 	if o.Status != nil {
-		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /proofs", "GET /clients", "GET /clients/", "/why", "/see/"} {
-			mux.Handle(pattern, protect(o.Status))
+		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /proofs", "GET /clients", "GET /clients/", "/see/"} {
+			mux.Handle(pattern, protect(others.handler(o.Status)))
+		}
+		for _, pattern := range []string{"/why", "/see/v1alpha1/why"} {
+			mux.Handle(pattern, protect(questions.handler(o.Status)))
 		}
 	}
 	if o.Config != nil {
-		mux.Handle("GET /configz", protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mux.Handle("GET /configz", protect(others.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			e := json.NewEncoder(w)
 			e.SetIndent("", "  ")
 			_ = e.Encode(o.Config()) // an error means that the client is gone
-		})))
+		}))))
 	}
-	if o.Profiling {
+	if o.Profiling { // profiles last, and take no turn
 		profiles := http.NewServeMux()
 		profiles.HandleFunc("/debug/pprof/", pprof.Index)
 		profiles.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
