@@ -3,10 +3,12 @@ package serve
 import (
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/request"
 	"sluice/proxy/why"
@@ -114,4 +116,27 @@ func TestNobodyInParticularLearnsTheSizeOfASelection(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestNobodyInParticularLearnsWhenASelectionChanged: the answer is the same for namespaces with and without events that have
+// left the history.
+func TestNobodyInParticularLearnsWhenASelectionChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		foos := servetest.Foos(0)
+		foos.Store = cache.New(cache.Options{HistoryBytes: 1}, []*tree.Object{servetest.Foo(0, 1)}, 3)
+		e := newEnv(t, foos, Options{})
+		e.Apply(cache.Modified, servetest.Foo(0, 4))
+		e.Apply(cache.Modified, servetest.Foo(0, 5))
+		var got [2]*why.Explanation
+		for i, namespace := range []string{"ns", "other"} {
+			asked := e.Request("/apis/ex.io/v1/namespaces/"+namespace+"/foos?watch=1&resourceVersion=3", nil)
+			info := request.From(asked.Context())
+			info.Why = &why.Recorder{Supposed: true}
+			e.Handler.(*Handler).Foresee(nowhere{http.Header{}}, asked)
+			got[i] = info.Why.Explain(why.Passed, info.Outcome.Reason)
+		}
+		if got[0].Verdict != why.Unknown || !reflect.DeepEqual(got[0], got[1]) {
+			t.Errorf("with events: %+v\nwithout: %+v", got[0], got[1])
+		}
+	})
 }

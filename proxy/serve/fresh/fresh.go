@@ -95,7 +95,7 @@ func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 // foresee returns what EnsureFresh would return for a dry run that needs a proof. The reason is empty if it depends
 // on the apiserver what proves the state.
 func (a *Attempt) foresee(p *plan.Plan, mayPass bool) (outcome.Hit, error) {
-	if p.HidesSize() { // the verdict would tell how large the selection is
+	if p.HidesSelection() { // the verdict would tell how large the selection is
 		p.Info.Why.Doubt(why.Proof, "it depends on how many objects match, which is shown to authenticated readers only")
 		return "", nil
 	}
@@ -129,7 +129,7 @@ func Foresee(p *plan.Plan, f *fence.Fence, n fence.Need, after fence.Step) fence
 		switch {
 		case next.Do == fence.Refuse:
 			return "the last proof has not come in time"
-		case p.HidesSize():
+		case p.HidesSelection():
 			return "of the objects that match, whose number is shown to authenticated readers only"
 		}
 		round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

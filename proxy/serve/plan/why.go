@@ -14,8 +14,8 @@ import (
 
 // The facts of rules, for a dry run. None names an object.
 
-// HidesSize reports whether the reader of a dry run may not learn how much the read selects.
-func (p *Plan) HidesSize() bool {
+// HidesSelection reports whether the reader of a dry run may not learn how much the read selects, or when that changed.
+func (p *Plan) HidesSelection() bool {
 	return p.Info.Why != nil && p.Info.Why.Supposed && !p.Read.Whole()
 }
 

@@ -187,9 +187,13 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 		}
 		s.delivered = current.Version
 	}
-	s.cursor, err = p.Resource.Store.Watch(p.Selection.Scope, s.delivered)
+	scope := p.Selection.Scope
+	if p.HidesSelection() { // the verdict would tell whether the selection has had events
+		scope = cache.Scope{}
+	}
+	s.cursor, err = p.Resource.Store.Watch(scope, s.delivered)
 	if errors.Is(err, cache.ErrGone) && extendHistory(ctx, p, s.delivered) {
-		s.cursor, err = p.Resource.Store.Watch(p.Selection.Scope, s.delivered)
+		s.cursor, err = p.Resource.Store.Watch(scope, s.delivered)
 	}
 	p.Info.Why.Rule(why.Version, err == nil, func() string {
 		return fmt.Sprintf("the history begins at %d", p.Resource.Store.OldestVersion())
@@ -197,6 +201,9 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 	switch {
 	case errors.Is(err, cache.ErrGone) && p.Info.Why != nil && p.Resource.HistoryMayGrow(s.delivered):
 		p.Info.Why.Doubt(why.Version, "the cache began later: it is served if the apiserver tells that it has missed nothing")
+		return s, outcome.VersionBeforeHistory
+	case errors.Is(err, cache.ErrGone) && p.HidesSelection():
+		p.Info.Why.Doubt(why.Version, "it depends on when objects that match have changed, which is shown to authenticated readers only")
 		return s, outcome.VersionBeforeHistory
 	case errors.Is(err, cache.ErrGone):
 		return s, outcome.VersionBeforeHistory
