@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -54,7 +55,7 @@ type Users struct {
 
 // NewUsers returns Users that have loaded the file once.
 func NewUsers(path string, log *zap.Logger) (*Users, error) {
-	u := &Users{path: path, files: files.New(path), log: log, turns: queue.New(1)}
+	u := &Users{path: path, files: files.New(path), log: log, verified: map[string][sha256.Size]byte{}, turns: queue.New(1)}
 	_, _ = rand.Read(u.key[:]) // never fails
 	if err := u.load(); err != nil {
 		return nil, fmt.Errorf("users of the proxy: %w", err)
@@ -90,7 +91,8 @@ func (u *Users) load() error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.hashes, u.none, u.verified = hashes, none, map[string][sha256.Size]byte{}
+	maps.DeleteFunc(u.verified, func(name string, _ [sha256.Size]byte) bool { return !bytes.Equal(hashes[name], u.hashes[name]) })
+	u.hashes, u.none = hashes, none
 	return nil
 }
 

@@ -119,6 +119,39 @@ func TestUnknownPasswordsWaitForOneTurn(t *testing.T) {
 	})
 }
 
+func TestAReloadForgetsOnlyPasswordsWhoseHashHasChanged(t *testing.T) {
+	path, change := withUsers(t)
+	run(t, change, func(e *env) {
+		u := e.proxy.options.Users
+		if _, resp := e.connect("kubernetes.default.svc:443", basic("alice:secret")); resp.StatusCode != http.StatusOK {
+			e.Fatal(resp.Status)
+		}
+		hashes, err := os.ReadFile(path)
+		if err != nil {
+			e.Fatal(err)
+		}
+		writeUsers(t, path, "bob", "new")
+		others, err := os.ReadFile(path)
+		if err != nil {
+			e.Fatal(err)
+		}
+		for _, tt := range []struct {
+			content string
+			known   bool
+		}{{string(hashes) + string(others), true}, {string(others), false}, {string(hashes), false}} {
+			if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
+				e.Fatal(err)
+			}
+			if err := u.load(); err != nil {
+				e.Fatal(err)
+			}
+			if known := u.known("alice", "secret"); known != tt.known {
+				e.Errorf("known after a reload: %v, want %v; the file:\n%s", known, tt.known, tt.content)
+			}
+		}
+	})
+}
+
 func TestGuessesFromOneAddressDelayOthersByOne(t *testing.T) {
 	_, change := withUsers(t)
 	run(t, change, func(e *env) {
