@@ -99,10 +99,8 @@ func printInteger(dst []byte, v json.Value, r *row) []byte {
 	return strconv.AppendInt(dst, int64(f), 10)
 }
 
+// printNumber prints -0 as a float: the apiserver writes no integer so.
 func printNumber(dst []byte, v json.Value, r *row) []byte {
-	if n, ok := v.Int(); ok {
-		return json.AppendFloat(dst, float64(n)) // of -0, which is an integer, 0
-	}
 	f, ok := v.Float()
 	if !ok {
 		return printNull(dst, v, r)

@@ -118,10 +118,21 @@ func compareCustom(t *testing.T, declared []PrinterColumn, obj string) {
 	}
 }
 
-func TestIntegerMinusZeroIsZero(t *testing.T) {
-	for _, n := range []string{"-0", "-0.0", "-0.4", "-0e0"} {
-		for _, typ := range customTypes {
-			compareCustom(t, []PrinterColumn{{Name: "C", Type: typ, JSONPath: ".n"}}, `{"kind":"Widget","apiVersion":"example.com/v1","n":`+n+`}`)
+// The apiserver writes the float -0 as -0 in JSON, and stores read it from CBOR as -0.0. It writes the integer as 0.
+func TestMinusZeroIsAFloat(t *testing.T) {
+	object := func(n string) string { return `{"kind":"Widget","apiVersion":"example.com/v1","n":` + n + `}` }
+	for _, typ := range customTypes {
+		declared := []PrinterColumn{{Name: "C", Type: typ, JSONPath: ".n"}}
+		for _, n := range []string{"-0.0", "-0.4", "-0e0"} {
+			compareCustom(t, declared, object(n))
+		}
+		c, err := Custom(declared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, want := convert(t, declared, object("-0.0"))
+		if got, err := c.AppendCells(nil, sjson.Value(object("-0")), time.Now()); err != nil || string(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", typ, got, err, want)
 		}
 	}
 }
