@@ -42,7 +42,7 @@ func (d *Discovery) ResourcePath() string {
 // their message is compiled in, as the apiserver prints it, and jsonOnly is false, else as JSON. Errors are ErrNotCacheable,
 // apierrors.StatusError and errors of the transport.
 func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, error) {
-	kind, namespaced, err := d.discover(ctx)
+	kind, namespaced, own, err := d.discover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
@@ -62,7 +62,8 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 		return nil, fmt.Errorf("first list has no kind: %w", ErrNotCacheable)
 	}
 	remaining, _ := list.Get("metadata", "remainingItemCount").Int()
-	out := &Description{release: d.release(ctx), Warnings: header["Warning"], ListBytes: int64(len(list)) * (1 + remaining),
+	warnings := slices.DeleteFunc(header["Warning"], func(w string) bool { return slices.Contains(own, w) })
+	out := &Description{release: d.release(ctx), Warnings: warnings, ListBytes: int64(len(list)) * (1 + remaining),
 		ListLength: 1 + remaining, Resource: codec.Resource{
 			Group: d.gvr.Group, Version: d.gvr.Version, Resource: d.gvr.Resource,
 			Kind: kind, ListKind: listKind, Namespaced: namespaced, Style: styleOf(list),
@@ -115,11 +116,12 @@ func (d *Discovery) compressesStreamingLists(ctx context.Context) bool {
 	return err == nil && coding == "gzip"
 }
 
-// discover finds the resource in the discovery document of its version.
-func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool, err error) {
-	list, _, err := d.getJSON(ctx, request.GroupVersionPath(d.gvr.Group, d.gvr.Version), nil, codec.MediaJSON)
+// discover finds the resource in the discovery document of its version. The document belongs to no resource, so that its
+// warnings are about the credentials of Sluice itself.
+func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool, warnings []string, err error) {
+	list, header, err := d.getJSON(ctx, request.GroupVersionPath(d.gvr.Group, d.gvr.Version), nil, codec.MediaJSON)
 	if err != nil {
-		return "", false, err
+		return "", false, nil, err
 	}
 	for _, r := range list.Get("resources").Elements {
 		if name, _ := r.Get("name").Text(); name != d.gvr.Resource {
@@ -131,13 +133,13 @@ func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool,
 			verbs = append(verbs, verb)
 		}
 		if !slices.Contains(verbs, "list") || !slices.Contains(verbs, "watch") {
-			return "", false, fmt.Errorf("%s cannot be listed and watched: %w", d.gvr, ErrNotCacheable)
+			return "", false, nil, fmt.Errorf("%s cannot be listed and watched: %w", d.gvr, ErrNotCacheable)
 		}
 		kind, _ = r.Get("kind").Text()
 		namespaced, _ = r.Get("namespaced").Bool()
-		return kind, namespaced, nil
+		return kind, namespaced, header["Warning"], nil
 	}
-	return "", false, fmt.Errorf("%s is not served: %w", d.gvr, ErrNotCacheable)
+	return "", false, nil, fmt.Errorf("%s is not served: %w", d.gvr, ErrNotCacheable)
 }
 
 // Served returns the resources of a group and version that discovery names, by themselves or with a

@@ -111,13 +111,19 @@ func TestFirstObjectCannotMakeItsResourceUncacheable(t *testing.T) {
 	}
 }
 
-func TestWarningsAreTheApiservers(t *testing.T) {
-	want := []string{`299 - "old"`, `299 - "older"`}
-	first := func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["Warning"] = want
-		fake.Body(codec.MediaJSON, fake.ConfigMaps.FirstList())(w, r)
+func TestWarningsAreTheApiserversAboutTheResource(t *testing.T) {
+	warn := func(respond http.HandlerFunc, warnings ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Warning"] = warnings
+			respond(w, r)
+		}
 	}
-	d, err := describe(t, fake.ConfigMaps, false, []fake.Step{respond("first list", first)})
+	const credentials = `299 - "use another token"`
+	want := []string{`299 - "old"`, `299 - "older"`}
+	d, err := describe(t, fake.ConfigMaps, false, []fake.Step{
+		respond("discovery", warn(fake.ConfigMaps.Discovery(), credentials)),
+		respond("first list", warn(fake.Body(codec.MediaJSON, fake.ConfigMaps.FirstList()), want[0], credentials, want[1])),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
