@@ -9,12 +9,17 @@ import (
 	"sluice/codec/json"
 )
 
-// describeCustom sets what the CRD says of the resource. Without a CRD that Sluice may read, objects
-// can neither be selected by fields nor printed in Tables.
+// describeCustom sets what the CRD says of the resource. If Sluice may not read the CRD, objects can neither be selected by
+// fields nor printed in Tables.
+//
+// The CRD is read from etcd. The handler that has answered so far may still serve by one that has been deleted or replaced.
 func (d *Discovery) describeCustom(ctx context.Context, out *Description) error {
 	crd, err := d.crd(ctx)
-	if notServed(err) || forbidden(err) {
+	switch {
+	case forbidden(err):
 		return nil
+	case notServed(err):
+		return d.lacking(ctx, crds, err)
 	}
 	if err != nil {
 		return err
@@ -23,10 +28,30 @@ func (d *Discovery) describeCustom(ctx context.Context, out *Description) error 
 	if version == nil {
 		return fmt.Errorf("CRD has no version %s: %w", d.gvr.Version, ErrNotCacheable)
 	}
+	if served := servedNames(&out.Resource); served != definedNames(crd) {
+		return fmt.Errorf("%+v: %w", served, errLagging)
+	}
 	out.Fields = customFields(version, out.Resource.Namespaced)
 	out.Resource.Columns = customColumns(version)
 	out.revision, out.read = revisionOf(crd), time.Now()
 	return nil
+}
+
+// names are what a handler and the CRD must agree on.
+type names struct {
+	kind, listKind string
+	namespaced     bool
+}
+
+// servedNames returns the names by which a resource is served.
+func servedNames(r *codec.Resource) names { return names{r.Kind, r.ListKind, r.Namespaced} }
+
+// definedNames returns the names by which a CRD is to be served.
+func definedNames(crd json.Value) names {
+	kind, _ := crd.Get("status", "acceptedNames", "kind").Text()
+	listKind, _ := crd.Get("status", "acceptedNames", "listKind").Text()
+	scope, _ := crd.Get("spec", "scope").Text()
+	return names{kind, listKind, scope == "Namespaced"}
 }
 
 // Verify returns ErrChanged if a store that was built by was must be rebuilt. A nil error means that

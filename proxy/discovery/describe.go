@@ -40,7 +40,7 @@ func (d *Discovery) ResourcePath() string {
 
 // Describe returns the present Description of the resource. Its objects are stored as Protobuf if
 // their message is compiled in, as the apiserver prints it, and jsonOnly is false, else as JSON. Errors are ErrNotCacheable,
-// apierrors.StatusError and errors of the transport.
+// apierrors.StatusError, errors of the transport, and others while the apiserver lags behind etcd.
 func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, error) {
 	kind, namespaced, own, err := d.discover(ctx)
 	if err != nil {
@@ -90,13 +90,25 @@ func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonO
 	}
 	s, known := proto.Lookup(r.APIVersion(), r.Kind)
 	if !known {
-		return nil
+		return d.checkBuiltin(ctx)
 	}
 	if !jsonOnly {
 		out.Schema, r.Source = s, codec.Protobuf
 	}
 	out.Fields = BuiltinFields(r.APIVersion(), r.Kind, out.Schema)
 	return nil
+}
+
+// checkBuiltin returns an error if a resource that the apiserver is to serve by itself has a CRD, although what has answered
+// so far has Go types for it: an extension server, to which the aggregator leads as long as it lags.
+func (d *Discovery) checkBuiltin(ctx context.Context) error {
+	switch _, err := d.crd(ctx); {
+	case notServed(err), forbidden(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("typed objects, but a CRD: %w", errLagging)
 }
 
 // supportsCBOR reports whether the apiserver writes the resource in CBOR, which has floats that JSON does
@@ -165,18 +177,31 @@ func Served(ctx context.Context, u *upstream.Upstream, version schema.GroupVersi
 // Aggregated reports whether an extension server serves the resource. Its responses may depend on
 // the caller beyond what a SubjectAccessReview tells, so they must not be shared.
 func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
-	if d.gvr.Group == "" {
+	if d.gvr.Group == "" || d.gvr.Group == apiServices.Group {
 		return false, nil
 	}
-	path := request.GroupVersionPath("apiregistration.k8s.io", "v1") + "/apiservices/" + d.gvr.Version + "." + d.gvr.Group
+	path := request.GroupVersionPath(apiServices.Group, apiServices.Version) + "/" + apiServices.Resource + "/" + d.gvr.Version + "." + d.gvr.Group
 	service, _, err := d.getJSON(ctx, path, nil, codec.MediaJSON)
 	if notServed(err) {
-		return false, nil // the apiserver has no aggregator
+		return false, d.lacking(ctx, apiServices, err)
 	}
 	if err != nil {
 		return false, fmt.Errorf("APIService: %w", err)
 	}
 	return service.Get("spec", "service").Kind() == json.Object, nil
+}
+
+// apiServices are the APIServices. An aggregator makes one for each version that the apiserver itself serves, except its own.
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// lacking returns errLagging for the cause that there is no object of a resource for what the apiserver serves, and nil if
+// the apiserver does not have such objects at all.
+func (d *Discovery) lacking(ctx context.Context, resource schema.GroupVersionResource, cause error) error {
+	served, err := Served(ctx, d.upstream, resource.GroupVersion())
+	if err == nil && served[resource.Resource] {
+		return fmt.Errorf("%v: %w", cause, errLagging)
+	}
+	return err
 }
 
 // getJSON gets an object or list in a form of JSON. Managed fields need not be UTF-8.

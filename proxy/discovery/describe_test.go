@@ -58,6 +58,54 @@ func TestOnlyWhatTheApiserverItselfListsAndWatchesIsCacheable(t *testing.T) {
 	}
 }
 
+// A handler may lag behind what is stored in etcd. The error wraps no status, which would say that the resource is absent.
+func TestWhatTheApiserverServesOtherwiseThanItIsDefinedIsNotDescribed(t *testing.T) {
+	const crd = `{"spec":{"versions":[{"name":"v1"}],"scope":%q},"status":{"acceptedNames":{"kind":%q,"listKind":%q}}}`
+	serves := func(resource string) fake.Step {
+		return respondJSON("discovery", fmt.Sprintf(`{"resources":[{"name":%q}]}`, resource))[0]
+	}
+	missing := fake.Refuse(http.StatusNotFound)
+	for name, row := range map[string]struct {
+		steps   []fake.Step
+		lagging bool
+	}{
+		"as it is defined":           {respondJSON("crd", fmt.Sprintf(crd, "Namespaced", "Widget", "WidgetList")), false},
+		"another kind":               {respondJSON("crd", fmt.Sprintf(crd, "Namespaced", "Gadget", "WidgetList")), true},
+		"another kind of lists":      {respondJSON("crd", fmt.Sprintf(crd, "Namespaced", "Widget", "Widgets")), true},
+		"another scope":              {respondJSON("crd", fmt.Sprintf(crd, "Cluster", "Widget", "WidgetList")), true},
+		"names not yet accepted":     {respondJSON("crd", fmt.Sprintf(crd, "Namespaced", "", "")), true},
+		"no CRD":                     {[]fake.Step{respond("crd", missing), serves("customresourcedefinitions")}, true},
+		"an apiserver without CRDs":  {[]fake.Step{respond("crd", missing), respond("discovery", missing)}, false},
+		"typed, with a CRD":          {respondJSON("first list", `{"kind":"WidgetList"}`), true},
+		"typed, without a CRD":       {append(respondJSON("first list", `{"kind":"WidgetList"}`), respond("crd", missing)), false},
+		"typed, the CRD is not read": {append(respondJSON("first list", `{"kind":"WidgetList"}`), respond("crd", fake.Refuse(http.StatusForbidden))), false},
+		"no APIService": {[]fake.Step{
+			respond("discovery", fake.Widgets.Discovery()), respond("discovery", missing), serves("apiservices"),
+		}, true},
+		"an apiserver without an aggregator": {[]fake.Step{
+			respond("discovery", fake.Widgets.Discovery()), respond("discovery", missing), respond("discovery", missing),
+		}, false},
+	} {
+		_, err := describe(t, fake.Widgets, false, row.steps)
+		if errors.Is(err, errLagging) != row.lagging || (err != nil) != row.lagging || apierrors.IsNotFound(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheAggregatorItselfNeedsNoAPIService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := fake.New(t, fake.Widgets, []fake.Step{
+			respond("discovery", fake.Refuse(http.StatusNotFound)), respondJSON("discovery", `{"resources":[{"name":"apiservices"}]}`)[0],
+		})
+		u, end := a.Upstream()
+		defer end()
+		if aggregated, err := New(u, apiServices).Aggregated(t.Context()); aggregated || err != nil {
+			t.Errorf("aggregated: %v, %v", aggregated, err)
+		}
+	})
+}
+
 func TestDescribeReturnsTheApiserversErrors(t *testing.T) {
 	for _, call := range []string{"discovery", "first list"} {
 		steps := []fake.Step{respond(call, fake.Refuse(http.StatusForbidden))}
@@ -171,7 +219,7 @@ func TestCRDThatCannotBeReadLeavesNoFieldsAndColumns(t *testing.T) {
 }
 
 func TestFieldsOfCustomResources(t *testing.T) {
-	const crd = `{"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":%q}]}]}}`
+	const crd = `{"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":%q}]}],` + fake.WidgetNames + `}`
 	for path, want := range map[string][]string{
 		".spec.color":     {FieldName, FieldNamespace, "spec.color"},
 		".spec.colors[*]": nil, // a path that cannot be parsed leaves no fields

@@ -17,6 +17,10 @@ var (
 	// ErrChanged is returned by Refresh and Verify if a store that was built by a Description must
 	// be rebuilt.
 	ErrChanged = errors.New("CRD has changed")
+
+	// errLagging is returned by Describe if the apiserver serves the resource otherwise than what is stored in etcd says. It
+	// wraps no status, so that Describe is repeated.
+	errLagging = errors.New("the apiserver serves the resource otherwise than it is defined")
 )
 
 // Description is what is known of one resource. It is immutable and safe for concurrent use.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"sluice/codec"
 	"sluice/proxy/request"
 )
@@ -42,5 +44,8 @@ func (d *Discovery) UnchangedAt(ctx context.Context, was *Description) uint64 {
 	return 0
 }
 
-// crdPath is the path of the CRDs.
-var crdPath = request.GroupVersionPath("apiextensions.k8s.io", "v1") + "/customresourcedefinitions"
+var (
+	// crds are the CRDs, and crdPath is their path.
+	crds    = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crdPath = request.GroupVersionPath(crds.Group, crds.Version) + "/" + crds.Resource
+)

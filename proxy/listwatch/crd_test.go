@@ -20,7 +20,7 @@ const settleTime = 130 * time.Second
 func TestChangedCRDRebuildsTheStore(t *testing.T) {
 	d := fake.Widgets
 	crd := func(field string) http.HandlerFunc {
-		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":".spec.%s"}]}]}}`, len(field), field))
+		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":".spec.%s"}]}],`+fake.WidgetNames+`}`, len(field), field))
 	}
 	steps := []step{
 		{"crd", crd("color")},
@@ -154,7 +154,7 @@ func TestProbeFailsIfTheCRDHasChanged(t *testing.T) {
 func TestProbeReadsTheCRDOnlyIfItMayHaveChanged(t *testing.T) {
 	d := fake.Widgets
 	crd := func(version string) http.HandlerFunc {
-		return fake.Body(codec.MediaJSON, []byte(`{"metadata":{"uid":"u","generation":1,"resourceVersion":"`+version+`"},"spec":{"versions":[{"name":"v1"}]}}`))
+		return fake.Body(codec.MediaJSON, []byte(`{"metadata":{"uid":"u","generation":1,"resourceVersion":"`+version+`"},"spec":{"versions":[{"name":"v1"}],`+fake.WidgetNames+`}`))
 	}
 	listed := func(version, crd string) http.HandlerFunc {
 		return fake.Body(codec.MediaJSON, []byte(`{"metadata":{"resourceVersion":"`+version+`"},"items":[{"metadata":{"resourceVersion":"`+crd+`"}}]}`))

@@ -13,7 +13,7 @@ import (
 // crdAt responds with a CRD at a version.
 func crdAt(generation int, version string) http.HandlerFunc {
 	return fake.Body(codec.MediaJSON, fmt.Appendf(nil,
-		`{"metadata":{"uid":"u","generation":%d,"resourceVersion":%q},"spec":{"versions":[{"name":"v1","schema":{"p%d":{}}}]}}`,
+		`{"metadata":{"uid":"u","generation":%d,"resourceVersion":%q},"spec":{"versions":[{"name":"v1","schema":{"p%d":{}}}],`+fake.WidgetNames+`}`,
 		generation, version, generation))
 }
 

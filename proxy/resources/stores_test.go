@@ -20,6 +20,8 @@ func TestRecreatedCRDIsDescribedAnew(t *testing.T) {
 		{"discovery", fake.Refuse(http.StatusNotFound)}, // before it is recreated
 		{"discovery", other.Discovery()},
 		{"first list", fake.Body("application/json", other.FirstList())},
+		{"crd", fake.Body("application/json", []byte(`{"spec":{"versions":[{"name":"v1"}],"scope":"Cluster"},
+			"status":{"acceptedNames":{"kind":"Gadget","listKind":"GadgetList"}}}`))},
 		{"watchlist", other.Stream(other.Added("x@30"), other.InitialEventsEnd("40"))},
 	}
 	run(t, d, Options{}, steps, func(t *testing.T, e *env) {

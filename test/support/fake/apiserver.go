@@ -186,7 +186,7 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		}
 		return a.crds
 	case "crd":
-		return Body(codec.MediaJSON, []byte(`{"spec":{"versions":[{"name":"v1"}]}}`))
+		return Body(codec.MediaJSON, []byte(`{"spec":{"versions":[{"name":"v1"}],`+WidgetNames+`}`))
 	case "table":
 		return Refuse(http.StatusNotAcceptable)
 	}

@@ -48,11 +48,14 @@ func (r Resource) Discovery() http.HandlerFunc {
 		r.GVR.Resource, r.Kind, r.Namespaced))
 }
 
+// WidgetNames are the members of a CRD that name Widgets, but for those of its spec that end with its scope.
+const WidgetNames = `"scope":"Namespaced"},"status":{"acceptedNames":{"kind":"Widget","listKind":"WidgetList"}}`
+
 // CRD responds with a CRD of Widgets at a generation, with a property in its schema and a printer
 // column.
 func CRD(generation int, property, column string) http.HandlerFunc {
 	return Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","schema":{%q:{}},
-		"additionalPrinterColumns":[{"name":%q,"type":"string","jsonPath":".spec.x"}]}]},"status":{"acceptedNames":{"kind":"Widget"}}}`, generation, property, column))
+		"additionalPrinterColumns":[{"name":%q,"type":"string","jsonPath":".spec.x"}]}],`+WidgetNames+`}`, generation, property, column))
 }
 
 // PageBody responds with a page of a list.
