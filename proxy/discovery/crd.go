@@ -28,11 +28,12 @@ func (d *Discovery) describeCustom(ctx context.Context, out *Description) error 
 	if version == nil {
 		return fmt.Errorf("CRD has no version %s: %w", d.gvr.Version, ErrNotCacheable)
 	}
-	if served := servedNames(&out.Resource); served != definedNames(crd) {
-		return fmt.Errorf("%+v: %w", served, errLagging)
+	r := &out.Resource
+	if served, defined := (names{r.Kind, r.ListKind, r.Namespaced}), namesOf(crd); served != defined {
+		return fmt.Errorf("%+v, but the CRD has %+v: %w", served, defined, errLagging)
 	}
-	out.Fields = customFields(version, out.Resource.Namespaced)
-	out.Resource.Columns = customColumns(version)
+	out.Fields = customFields(version, r.Namespaced)
+	r.Columns = customColumns(version)
 	out.revision, out.read = revisionOf(crd), time.Now()
 	return nil
 }
@@ -43,11 +44,8 @@ type names struct {
 	namespaced     bool
 }
 
-// servedNames returns the names by which a resource is served.
-func servedNames(r *codec.Resource) names { return names{r.Kind, r.ListKind, r.Namespaced} }
-
-// definedNames returns the names by which a CRD is to be served.
-func definedNames(crd json.Value) names {
+// namesOf returns the names of a CRD.
+func namesOf(crd json.Value) names {
 	kind, _ := crd.Get("status", "acceptedNames", "kind").Text()
 	listKind, _ := crd.Get("status", "acceptedNames", "listKind").Text()
 	scope, _ := crd.Get("spec", "scope").Text()

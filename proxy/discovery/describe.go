@@ -38,10 +38,10 @@ func (d *Discovery) ResourcePath() string {
 	return request.GroupVersionPath(d.gvr.Group, d.gvr.Version) + "/" + d.gvr.Resource
 }
 
-// Describe returns the present Description of the resource. Its objects are stored as Protobuf if
+// Describe returns the present Description of the resource; was is the last one, or nil. Its objects are stored as Protobuf if
 // their message is compiled in, as the apiserver prints it, and jsonOnly is false, else as JSON. Errors are ErrNotCacheable,
 // apierrors.StatusError, errors of the transport, and others while the apiserver lags behind etcd.
-func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, error) {
+func (d *Discovery) Describe(ctx context.Context, was *Description, jsonOnly bool) (*Description, error) {
 	kind, namespaced, own, err := d.discover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
@@ -71,6 +71,7 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 	if err := d.describeObjects(ctx, out, jsonOnly || out.outgrown(list)); err != nil {
 		return nil, err
 	}
+	out.succeed(was)
 	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)
 	if out.Resource.Style == codec.Typed {
 		return out, d.setColumns(ctx, out)

@@ -24,7 +24,7 @@ func describe(t *testing.T, r fake.Resource, jsonOnly bool, steps []fake.Step) (
 		a := fake.New(t, r, steps)
 		u, end := a.Upstream()
 		defer end()
-		d, err = New(u, r.GVR).Describe(t.Context(), jsonOnly)
+		d, err = New(u, r.GVR).Describe(t.Context(), nil, jsonOnly)
 		a.CheckPlayed(t)
 	})
 	return d, err

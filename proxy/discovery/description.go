@@ -18,6 +18,9 @@ var (
 	// be rebuilt.
 	ErrChanged = errors.New("CRD has changed")
 
+	// ErrUnsettled is the reason to rebuild a store all of which may be by the CRD before: see Settled, Recent and FillAgain.
+	ErrUnsettled = errors.New("the apiserver may have served by the CRD before")
+
 	// errLagging is returned by Describe if the apiserver serves the resource otherwise than what is stored in etcd says. It
 	// wraps no status, so that Describe is repeated.
 	errLagging = errors.New("the apiserver serves the resource otherwise than it is defined")
@@ -41,21 +44,47 @@ type Description struct {
 	ListBytes int64
 	// ListLength is how many objects that list had.
 	ListLength int64
+	// FillAgain is when a store must be rebuilt that began to be filled before, because the CRD has changed; zero if it has not.
+	FillAgain time.Time
 
 	release  release   // of the apiserver, when the store was built
 	revision *revision // of the CRD; nil if there is none or it cannot be followed
 	read     time.Time // when the CRD was first read for the store
+	known    time.Time // when the CRD was first found to be the described one, for this store or one before
 }
 
-// settleTime is how long after a change of a CRD an apiserver may still send objects that it pruned
-// by the CRD before, on watches that are open: it ends these when the requests have ended that were in progress, but waits for
-// them at most twice as long as a request may take, which is a minute by default.
-const settleTime = 130 * time.Second
+const (
+	// lag is how long after a change of a CRD, which is read from etcd, an apiserver serves new requests by the CRD before at
+	// most, unless etcd or its watch of CRDs stalls. After longer, the end of its watch shows that the store is to be rebuilt.
+	lag = 8 * time.Second
+	// settleTime is how long after a change of a CRD an apiserver may still send objects that it pruned by the CRD before, on
+	// watches that are open: it ends these when the requests have ended that were in progress, but waits for them at most
+	// twice as long as a request may take, which is a minute by default.
+	settleTime = 130 * time.Second
+)
 
 // Settled reports whether the apiserver has certainly served the resource by the described CRD since
 // the store was built. It is false for resources without a CRD that can be followed.
 func (d *Description) Settled() bool {
 	return d.revision != nil && time.Since(d.read) >= settleTime
+}
+
+// Recent reports whether the apiserver may send objects by the CRD before, if it has not lagged behind. It does not depend on
+// when the store was built. It is false for resources without a CRD that can be followed.
+func (d *Description) Recent() bool {
+	return d.revision != nil && time.Since(d.known) < settleTime
+}
+
+// succeed sets what depends on the Description before, if there is one.
+func (d *Description) succeed(was *Description) {
+	d.known = d.read
+	switch {
+	case was == nil || was.revision == nil || d.revision == nil:
+	case was.revision.equal(d.revision):
+		d.known, d.FillAgain = was.known, was.FillAgain
+	default:
+		d.FillAgain = d.read.Add(lag)
+	}
 }
 
 // Seen returns the newest resource version at which the CRD was found to be the described one; 0 if there is no CRD that can

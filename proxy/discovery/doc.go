@@ -2,9 +2,11 @@
 // store its objects and to serve them in every format.
 //
 // [Discovery.Describe] returns a [Description] out of the discovery document, the form of an empty
-// list, the APIService and, for custom resources, the CRD. A Description is immutable. A store keeps
-// the Description by which it was built; [Discovery.Refresh] and [Discovery.Verify] compare that
-// Description with the present CRD and decide whether the store can go on:
+// list, the APIService and, for custom resources, the CRD. The last two are read from etcd, the others are
+// what handlers answer, which may lag behind: while they contradict each other, there is no Description.
+//
+// A Description is immutable. A store keeps the Description by which it was built; [Discovery.Refresh] and
+// [Discovery.Verify] compare that Description with the present CRD and decide whether the store can go on:
 //
 //   - an unchanged CRD changes nothing;
 //   - if only printer columns changed, in a single update of the CRD, the store goes on with a new

@@ -36,7 +36,7 @@ func TestRefreshDecidesWhetherTheStoreGoesOn(t *testing.T) {
 				u, end := a.Upstream()
 				defer end()
 				d := New(u, fake.Widgets.GVR)
-				was, err := d.Describe(t.Context(), false)
+				was, err := d.Describe(t.Context(), nil, false)
 				if err != nil {
 					t.Fatal(err)
 				}

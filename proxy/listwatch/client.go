@@ -185,7 +185,11 @@ func (c *Client) describe(ctx context.Context) (*discovery.Description, error) {
 		}
 		defer done()
 	}
-	return c.discovery.Describe(ctx, c.jsonOnly)
+	var was *discovery.Description
+	if c.session != nil {
+		was = c.session.Description()
+	}
+	return c.discovery.Describe(ctx, was, c.jsonOnly)
 }
 
 // acceptMetadata accepts the metadata of objects in the most compact encoding that the apiserver

@@ -19,6 +19,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/codec"
+	"sluice/proxy/discovery"
 )
 
 const (
@@ -100,6 +101,7 @@ func (s *stream) Next() (reflector.Event, error) {
 	} else {
 		event, err = s.change(eventType, object)
 	}
+	err = s.unsettled(err)
 	switch {
 	case !initial:
 	case err != nil:
@@ -118,20 +120,26 @@ func (s *stream) Next() (reflector.Event, error) {
 	return event, err
 }
 
-// ended returns the error of a stream that ended with err. The apiserver ends the watches of a custom
-// resource before their timeout when its CRD changes. The last events, and the state if it is recent,
-// may then be pruned by the CRD before.
+// ended takes note of when a stream has ended, with err, which it returns.
 func (s *stream) ended(err error) error {
-	d, now := s.session.Description(), time.Now()
-	custom := d.Resource.Style == codec.Unstructured
+	now := time.Now()
 	s.session.client.contact = contact{}
 	if errors.Is(err, io.EOF) && !now.Before(s.due) && !now.After(s.late) {
 		s.session.client.contact = contact{s.conn, now}
 	}
-	if custom && errors.Is(err, io.EOF) && now.Before(s.due.Add(-time.Second)) && !d.Settled() {
-		return fmt.Errorf("watch of a custom resource ended early: %w", reflector.ErrRebuild)
-	}
 	return err
+}
+
+// unsettled returns err, classified as discovery.ErrUnsettled if the watch of a custom resource ends with it that may have been
+// by the CRD before: its last events, and the initial ones, may be pruned. The apiserver ends such a watch before its
+// timeout; if it ends otherwise, the next one may be by the new CRD, at another apiserver, and would not tell the difference.
+func (s *stream) unsettled(err error) error {
+	d := s.session.Description()
+	early := errors.Is(err, io.EOF) && time.Now().Before(s.due.Add(-time.Second))
+	if err == nil || d.Resource.Style != codec.Unstructured || !d.Recent() && (!early || d.Settled()) {
+		return err
+	}
+	return classify(fmt.Errorf("%w: %w", err, discovery.ErrUnsettled))
 }
 
 // change decodes an event.

@@ -45,6 +45,9 @@ func (c *CachedResource) DisconnectedFor() time.Duration {
 	return c.entry.reflector.DisconnectedFor()
 }
 
+// provisional reports whether the store must be filled again, because all of it may be by the CRD before.
+func (c *CachedResource) provisional() bool { return c.FillAgain.After(c.Began) }
+
 // withDescription returns a CachedResource of the same store with another description.
 func (c *CachedResource) withDescription(d *discovery.Description) *CachedResource {
 	next := *c

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice/cache"
 	"sluice/proxy/discovery"
 )
 
@@ -50,6 +52,16 @@ func (e *entry) verifyCRD(ctx context.Context) error {
 	}
 	e.crd.first.Store(0)
 	return nil
+}
+
+// fillAgain rebuilds a store at a time, unless it has ended by then.
+func (e *entry) fillAgain(ctx context.Context, s *cache.Store, at time.Time) {
+	select {
+	case <-time.After(time.Until(at)):
+		e.reflector.Rebuild(discovery.ErrUnsettled)
+	case <-s.Done():
+	case <-ctx.Done():
+	}
 }
 
 // changed returns the version from which on a store by a description may have shown what was not by the present CRD.

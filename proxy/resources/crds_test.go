@@ -17,8 +17,8 @@ func crdAt(generation int, version string) http.HandlerFunc {
 		generation, version, generation))
 }
 
-// crdEvents responds to lists and watches of CRDs: the CRD is at version 5, and changes at another after a while.
-func crdEvents(d fake.Resource, after time.Duration, version string) http.HandlerFunc {
+// crdEvents responds to lists and watches of CRDs: the CRD is at version 5, and changes at others, each after a while.
+func crdEvents(d fake.Resource, after time.Duration, versions ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !r.URL.Query().Has("watch") {
 			d.PageBody("6", "", "widgets.example.com@5")(w, r)
@@ -26,9 +26,11 @@ func crdEvents(d fake.Resource, after time.Duration, version string) http.Handle
 		}
 		w.Header().Set("Content-Type", codec.MediaJSON)
 		_ = http.NewResponseController(w).Flush()
-		time.Sleep(after)
-		_, _ = w.Write(d.Modified("widgets.example.com@" + version))
-		_ = http.NewResponseController(w).Flush()
+		for _, version := range versions {
+			time.Sleep(after)
+			_, _ = w.Write(d.Modified("widgets.example.com@" + version))
+			_ = http.NewResponseController(w).Flush()
+		}
 		<-r.Context().Done()
 	}
 }
@@ -59,10 +61,81 @@ func TestStoreIsRebuiltWhenItsCRDChanges(t *testing.T) {
 		e.lookup()
 		pass(9 * time.Second)
 		e.check(t, 40, "a/x")
-		pass(9 * time.Second)
+		pass(5 * time.Second)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
 		e.checkDiscarded(t, map[uint64]bool{29: false, 30: true, 40: true, 41: false, 50: false})
+	})
+}
+
+// The handler that filled it may have lagged behind the CRD. It is filled again once.
+func TestStoreIsFilledAgainSomeTimeAfterItsCRDHasChanged(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", crdAt(1, "5")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
+		{"crd", crdAt(2, "30")},
+		{"crd", crdAt(2, "30")},
+		{"watchlist", d.Cut()}, // the first one fails
+		{"crd", crdAt(2, "30")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"), d.Bookmark("55"))},
+		{"crd", crdAt(2, "30")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("60"))},
+	}
+	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
+		e.lookup()
+		pass(14 * time.Second)
+		e.check(t, 55, "a/x")
+		pass(6 * time.Second)
+		again := e.check(t, 60, "a/x")
+		e.CheckPlayed(t)
+		e.checkDiscarded(t, map[uint64]bool{29: false, 30: true, 40: true, 50: true, 55: true, 56: false, 60: false})
+		pass(5 * time.Minute)
+		if e.check(t, 60, "a/x").Store != again.Store {
+			t.Error("the store was rebuilt once more")
+		}
+	})
+}
+
+// The second change comes before the store is filled again after the first.
+func TestVersionsOfAStoreThatWasToBeFilledAgainAreDiscarded(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", crdAt(1, "5")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"crd", crdAt(2, "30")},
+		{"crd", crdAt(2, "30")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
+		{"crd", crdAt(3, "60")},
+		{"crd", crdAt(3, "60")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("80"))},
+	}
+	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+		e.SetCRDs(crdEvents(d, 3*time.Second, "30", "60"))
+		e.lookup()
+		pass(9 * time.Second)
+		e.check(t, 80, "a/x")
+		e.CheckPlayed(t)
+		e.checkDiscarded(t, map[uint64]bool{10: false, 30: false, 50: true, 51: false, 80: false})
+	})
+}
+
+// Whoever has a state of a store whose watch ends early may lack what the new CRD adds.
+func TestVersionsOfAStoreAreDiscardedIfItsRecentWatchEnds(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", crdAt(1, "5")},
+		{"watchlist", d.EndedAfter(time.Minute, d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
+		{"crd", crdAt(1, "5")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
+	}
+	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(2 * time.Minute)
+		e.check(t, 50, "a/x")
+		e.CheckPlayed(t)
+		e.checkDiscarded(t, map[uint64]bool{9: false, 10: true, 40: true, 41: false, 50: false})
 	})
 }
 
@@ -104,7 +177,7 @@ func TestStoreIsRebuiltWhenItsCRDHasChangedDuringTheFill(t *testing.T) {
 	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
 		e.SetCRDs(crdEvents(d, time.Second, "30"))
 		e.lookup()
-		pass(9 * time.Second)
+		pass(8 * time.Second)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
 	})
@@ -122,7 +195,7 @@ func TestVersionsSinceTheCRDWasSeenAreDiscardedIfItIsNotFollowed(t *testing.T) {
 	}
 	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
 		e.lookup()
-		pass(6 * time.Minute)
+		pass(5*time.Minute + 3*time.Second)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
 		e.checkDiscarded(t, map[uint64]bool{5: false, 6: true, 40: true, 41: false, 50: false})

@@ -58,10 +58,17 @@ func (e *entry) ended(err error) {
 	e.shown = discarded{complete: c.Store.Streamed(), shown: c.Store.Snapshot().Version}
 	switch {
 	case errors.Is(err, discovery.ErrChanged):
-		if e.shown.from = e.crd.changed(c.Description); e.shown.from <= e.shown.shown {
+		e.shown.from = e.crd.changed(c.Description)
+		if c.provisional() {
+			e.shown.from = min(e.shown.from, c.prehistory.until)
+		}
+		if e.shown.from <= e.shown.shown {
 			e.discard()
 		}
 	case errors.Is(err, cache.ErrDiverged):
+		e.discard()
+	case errors.Is(err, discovery.ErrUnsettled), c.provisional():
+		e.shown.from = c.prehistory.until
 		e.discard()
 	}
 }

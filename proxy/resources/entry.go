@@ -195,6 +195,9 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
 	r.goroutines.Go(func() { r.check(ctx, []*entry{e}, (*entry).verifyCRD, discovery.ErrChanged) })
+	if c.provisional() {
+		r.goroutines.Go(func() { e.fillAgain(ctx, s, c.FillAgain) })
+	}
 	e.wasSynced = true
 	e.refusedSince = time.Time{}
 	e.rightsLost.Store(false)
