@@ -50,7 +50,6 @@ type Description struct {
 	release  release   // of the apiserver, when the store was built
 	revision *revision // of the CRD; nil if there is none or it cannot be followed
 	read     time.Time // when the CRD was first read for the store
-	known    time.Time // when the CRD was first found to be the described one, for this store or one before
 }
 
 const (
@@ -69,19 +68,18 @@ func (d *Description) Settled() bool {
 	return d.revision != nil && time.Since(d.read) >= settleTime
 }
 
-// Recent reports whether the apiserver may send objects by the CRD before, if it has not lagged behind. It does not depend on
-// when the store was built. It is false for resources without a CRD that can be followed.
+// Recent reports whether the CRD has changed so recently that the apiserver may send objects by the one before, if it does not
+// lag any more. It does not depend on when the store was built.
 func (d *Description) Recent() bool {
-	return d.revision != nil && time.Since(d.known) < settleTime
+	return !d.FillAgain.IsZero() && time.Since(d.FillAgain) < settleTime
 }
 
 // succeed sets what depends on the Description before, if there is one.
 func (d *Description) succeed(was *Description) {
-	d.known = d.read
 	switch {
 	case was == nil || was.revision == nil || d.revision == nil:
 	case was.revision.equal(d.revision):
-		d.known, d.FillAgain = was.known, was.FillAgain
+		d.FillAgain = was.FillAgain
 	default:
 		d.FillAgain = d.read.Add(lag)
 	}

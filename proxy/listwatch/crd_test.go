@@ -45,8 +45,8 @@ func TestChangedCRDRebuildsTheStore(t *testing.T) {
 	})
 }
 
-// A watch may be by the CRD before: the next one, of another apiserver, would be by the new one and not tell the difference. The
-// CRD is as old for the second store.
+// A watch after a change may be by the CRD before: the next one, of another apiserver, would be by the new one and not tell the
+// difference. The CRD is as old for the last store.
 func TestEndOfARecentWatchOfACustomResourceRebuildsTheStore(t *testing.T) {
 	d := fake.Widgets
 	cutAfter := func(life time.Duration, events ...[]byte) http.HandlerFunc {
@@ -61,12 +61,14 @@ func TestEndOfARecentWatchOfACustomResourceRebuildsTheStore(t *testing.T) {
 			_, _ = w.Write(d.Error(http.StatusInternalServerError))
 		}
 	}
-	crd := fake.CRD(1, "p", "A")
+	before, crd := fake.CRD(1, "p", "A"), fake.CRD(2, "q", "A")
 	for name, end := range map[string]http.HandlerFunc{
 		"cut":      cutAfter(settleTime/2, d.Added("a/x@3"), d.InitialEventsEnd("10")),
 		"an error": failAfter(settleTime/2, d.Added("a/x@3"), d.InitialEventsEnd("10")),
 	} {
 		steps := []step{
+			{"crd", before},
+			{"watchlist", d.EndedAfter(time.Second, d.Added("a/x@3"), d.InitialEventsEnd("5"))},
 			{"crd", crd},
 			{"watchlist", end},
 			{"crd", crd},
@@ -78,7 +80,7 @@ func TestEndOfARecentWatchOfACustomResourceRebuildsTheStore(t *testing.T) {
 			pass(3 * settleTime)
 			e.CheckPlayed(t)
 			e.check(t, 30, "a/x")
-			if len(e.errors) == 0 || !errors.Is(e.errors[0], discovery.ErrUnsettled) {
+			if len(e.errors) < 2 || !errors.Is(e.errors[1], discovery.ErrUnsettled) {
 				t.Errorf("%s: %v", name, e.errors)
 			}
 		})
