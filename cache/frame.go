@@ -27,6 +27,14 @@ func (e *Event) Frame(enc Encoder, t Type) ([]byte, error) {
 // Shared reports whether the event is recent, so that Frame returns what other watches hold, too.
 func (e *Event) Shared() bool { return !e.frames.evicted.Load() }
 
+// Size returns the stored bytes of the larger object that the event may show.
+func (e *Event) Size() int {
+	if e.Previous == nil {
+		return len(e.Object.Data)
+	}
+	return max(len(e.Object.Data), len(e.Previous.Data))
+}
+
 // ObjectFor returns the object that the event shows with the type that TypeFor returned.
 func (e *Event) ObjectFor(enc Encoder, t Type) (*tree.Object, error) {
 	if t == Deleted && e.Type != Deleted {

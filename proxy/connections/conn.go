@@ -135,7 +135,7 @@ func (c *conn) limit(until time.Time) {
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
-	if len(p) <= tlsRecord {
+	if len(p) <= tlsRecord && !c.inBody() { // the client of an exec may pause as long as it likes
 		c.limit(time.Now().Add(tlsTimeout))
 		defer c.limit(time.Time{})
 	}

@@ -146,6 +146,7 @@ func TestRecordsOfTLSAreAcceptedSoon(t *testing.T) {
 		{"a KeyUpdate", 0, 27, tlsTimeout},
 		{"a KeyUpdate within a deadline", time.Minute, 27, time.Minute},
 		{"data within a deadline", time.Minute, 1000, time.Minute},
+		{"a key of an exec", 0, 27, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -154,6 +155,15 @@ func TestRecordsOfTLSAreAcceptedSoon(t *testing.T) {
 				c := &conn{Conn: server, since: time.Now()}
 				if tt.deadline > 0 {
 					_ = c.SetWriteDeadline(time.Now().Add(tt.deadline))
+				}
+				if tt.takes == 0 {
+					c.received.http1.Store(true)
+					c.requests.Store(1)
+					go func() { time.Sleep(time.Hour); _, _ = io.ReadFull(client, make([]byte, tt.bytes)) }()
+					if _, err := c.Write(make([]byte, tt.bytes)); err != nil {
+						t.Error(err)
+					}
+					return
 				}
 				start := time.Now()
 				_, err := c.Write(make([]byte, tt.bytes))

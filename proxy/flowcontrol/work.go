@@ -104,14 +104,6 @@ func (c *CPU) Work(ctx context.Context, k accounts.Key, bytes int64) *Work {
 	return w
 }
 
-// Long is Work for what is one text, which takes memory as a whole: nil if it is short, so that it waits for nothing.
-func (c *CPU) Long(ctx context.Context, k accounts.Key, bytes int64) *Work {
-	if bytes <= ShortWork {
-		return nil
-	}
-	return c.Work(ctx, k, bytes)
-}
-
 // Long waits for a turn, as Next does for a long response: what follows is long.
 func (w *Work) Long() error {
 	if w == nil {

@@ -31,15 +31,19 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 		return nil
 	}
 	longest := encode.Longest(len(o.Data))
-	work := s.CPU.Long(r.Context(), p.Info.Account.Key, longest)
-	defer work.Rest()
-	if err := work.Next(); err != nil {
-		return err
+	long := longest > flowcontrol.ShortWork
+	var work *flowcontrol.Work // a short text waits for nothing
+	if long {
+		work = s.CPU.Work(r.Context(), p.Info.Account.Key, longest)
+		defer work.Rest()
+		if err := work.Next(); err != nil {
+			return err
+		}
 	}
 	out := newResponseWriter(w, r, work, encode.Growth*int64(len(o.Data)), func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
 	out.track(s.SlowReaders, p.Info)
-	if err = out.reserve(); err == nil && longest > flowcontrol.ShortWork {
+	if err = out.reserve(); err == nil && long {
 		err = out.claim(longest)
 	}
 	if err == nil {

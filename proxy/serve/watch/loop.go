@@ -283,7 +283,7 @@ func (l *loop) deliver() (more bool, err error) {
 // writeEvent writes an event: the frame that all watches of the format share, or a text of its own.
 func (l *loop) writeEvent(e *cache.Event, t cache.Type) error {
 	shared := l.plan.Format.Shareable() && e.Shared()
-	if longest := encode.Longest(len(e.Object.Data)); !shared && longest > flowcontrol.ShortWork {
+	if longest := encode.Longest(e.Size()); !shared && longest > flowcontrol.ShortWork {
 		if err := l.out.work.Long(); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func (r Resource) Discovery() http.HandlerFunc {
 		r.GVR.Resource, r.Kind, r.Namespaced))
 }
 
-// WidgetNames are the members of a CRD that name Widgets, but for those of its spec that end with its scope.
+// WidgetNames is the end of the CRD of Widgets: the scope in its spec, and the accepted names in its status.
 const WidgetNames = `"scope":"Namespaced"},"status":{"acceptedNames":{"kind":"Widget","listKind":"WidgetList"}}`
 
 // CRD responds with a CRD of Widgets at a generation, with a property in its schema and a printer
