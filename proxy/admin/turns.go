@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/connections"
 	"sluice/proxy/queue"
 	"sluice/proxy/request"
 )
@@ -33,7 +34,9 @@ func (t turns) handler(next http.Handler) http.Handler {
 		}
 		ticket := t.queue.Join(accounts.ByAddress(request.AddressKey(r.RemoteAddr)), 1, 0)
 		defer ticket.Leave()
-		if ticket.Wait(r.Context()) != nil {
+		yielded := connections.Yield(r.Context())
+		err := ticket.Wait(r.Context())
+		if yielded(); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable) // the client has gone
 			return
 		}

@@ -134,7 +134,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	r.mu.Unlock()
 	defer r.leave(key, running)
 	if !known && by.suspect != nil && by.suspect() {
-		defer connections.Suspect(ctx)()
+		defer connections.Yield(ctx)()
 	}
 	if by.request != nil && !known {
 		by.request.TokenReview = &running.shared

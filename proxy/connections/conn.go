@@ -30,22 +30,22 @@ const (
 // conn is a counted connection.
 type conn struct {
 	net.Conn
-	limiter   *Limiter
-	address   accounts.Key
-	place     atomic.Pointer[queue.Ticket] // of the stranger, at the door
-	entry     atomic.Pointer[queue.Ticket] // until its first request
-	turn      atomic.Pointer[queue.Ticket] // of a stranger whose received bytes are processed
-	overdue   *time.Timer                  // ends the turn; nil without one
-	since     time.Time                    // it is a stranger's
-	reading   atomic.Int64                 // since when its client is waited for, after since; 0 if it is not
-	writing   atomic.Int64                 // the same of a client that accepts what Sluice sends
-	requests  atomic.Int64                 // in progress
-	waiting   atomic.Int64                 // those of them that wait for more of their bodies
-	suspected atomic.Int64                 // those whose tokens wait among the suspect ones
-	rested    atomic.Int64                 // when the last request ended, after since
-	answered  atomic.Bool                  // Sluice has sent something
-	evicted   atomic.Bool                  // it was cut in favor of others
-	received  received
+	limiter  *Limiter
+	address  accounts.Key
+	place    atomic.Pointer[queue.Ticket] // of the stranger, at the door
+	entry    atomic.Pointer[queue.Ticket] // until its first request
+	turn     atomic.Pointer[queue.Ticket] // of a stranger whose received bytes are processed
+	overdue  *time.Timer                  // ends the turn; nil without one
+	since    time.Time                    // it is a stranger's
+	reading  atomic.Int64                 // since when its client is waited for, after since; 0 if it is not
+	writing  atomic.Int64                 // the same of a client that accepts what Sluice sends
+	requests atomic.Int64                 // in progress
+	waiting  atomic.Int64                 // those of them that wait for more of their bodies
+	yielding atomic.Int64                 // those of them that yield
+	rested   atomic.Int64                 // when the last request ended, after since
+	answered atomic.Bool                  // Sluice has sent something
+	evicted  atomic.Bool                  // it was cut in favor of others
+	received received
 
 	deadlines sync.Mutex // guards limited, and the write deadline
 	limited   bool       // the server has set a write deadline
@@ -93,7 +93,7 @@ func (c *conn) busy() bool {
 		most = answerPatience
 	}
 	worked := c.requests.Load() - c.waiting.Load()
-	if suspected := c.suspected.Load(); suspected > 0 && worked <= suspected ||
+	if yielding := c.yielding.Load(); yielding > 0 && worked <= yielding ||
 		age > introduction || writing > 0 && age-writing >= patience {
 		return false
 	}

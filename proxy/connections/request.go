@@ -89,15 +89,15 @@ func UserOf(ctx context.Context) (k accounts.Key, known bool) {
 	return c.user.Key, c.known
 }
 
-// Suspect tells that the token of a request waits among the suspect ones, until done is called. A connection on which nothing
-// else runs may make room meanwhile.
-func Suspect(ctx context.Context) (done func()) {
+// Yield tells that a request waits where strangers may send as many as they like, until done is called: its token among suspect
+// ones, or at the admin listener. A connection on which nothing else runs may make room meanwhile.
+func Yield(ctx context.Context) (done func()) {
 	c := connFrom(ctx)
 	if c == nil {
 		return func() {}
 	}
-	c.suspected.Add(1)
-	return func() { c.suspected.Add(-1) }
+	c.yielding.Add(1)
+	return func() { c.yielding.Add(-1) }
 }
 
 // EndStranger makes a response the last one of its connection, if that had no authenticated request: each

@@ -182,7 +182,7 @@ func TestConnectionsOfSuspectTokensMakeRoom(t *testing.T) {
 		}
 		c.begin(request)
 		busy(true, "with a request")
-		done := Suspect(ctx)
+		done := Yield(ctx)
 		busy(false, "while its token waits among suspect ones")
 		c.begin(request)
 		busy(true, "with another request besides")
