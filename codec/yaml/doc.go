@@ -7,9 +7,12 @@
 // punctuation forbids that, as a literal block if they have several lines, in double quotes
 // otherwise. [AppendItem] and [AppendMember] print a list piece by piece.
 //
-// Structure and common texts are printed here because of the cost of the library: for a pod of 8 KB
-// it takes 20 to 40 times as long and some thousand allocations. Texts whose style is not certain at
-// a glance, such as those that are folded or need escapes, are printed by the library, one at a time.
+// Nothing of this calls the library because of its cost: for a pod of 8 KB it takes 20 to 40 times as
+// long and some thousand allocations, and each call for a text alone costs more the deeper the text is.
+// The style of common texts is certain at a glance (style.go). For others, such as those that are folded
+// or need escapes, the rules of the library are followed in full (rare.go). Only strings in which a
+// U+0085 is not escaped are read by its parser, and few of them: they count against the limit of the
+// output's length.
 //
 // [AppendJSON] parses bodies with yaml/v2. It prints the JSON itself because
 // sigs.k8s.io/yaml.YAMLToJSON does not bound its output: aliases can repeat one string of a body of

@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"sync"
@@ -61,8 +62,8 @@ func convert(dst, src []byte, run func(*printer)) ([]byte, error) {
 	}
 	p.dst, p.fresh, p.bol, p.limit = dst, true, len(dst), len(dst)+json.MaxIndented(len(src))
 	run(p)
-	if p.expands || len(p.dst) > p.limit {
-		return dst, json.At(json.ErrSize, "YAML", p.limit-len(dst))
+	if len(p.dst) > p.limit {
+		return dst, json.At(json.ErrSize, "YAML", json.MaxIndented(len(src)))
 	}
 	return p.dst, nil
 }
@@ -76,7 +77,6 @@ type printer struct {
 	fresh   bool     // dst ends at the start of a line
 	bol     int      // index in dst of the start of the line
 	limit   int      // the length of dst beyond which lines are not indented any more, and the result is an error
-	expands bool     // a text that was left out would exceed the limit
 }
 
 // member is a member of an open object.
@@ -103,7 +103,7 @@ func (p *printer) release() {
 		p.members = nil
 	}
 	clear(p.members[:cap(p.members)]) // they alias the source
-	p.src, p.dst, p.expands = nil, nil, false
+	p.src, p.dst = nil, nil
 	printers.Put(p)
 }
 
@@ -115,9 +115,7 @@ func (p *printer) document() {
 	case p.isBlock(0):
 		p.sequence(0, 0)
 	default:
-		if start := len(p.dst); !p.scalar(0, 2) {
-			p.rare(start, 0, p.value(0, 0))
-		}
+		p.scalar(0, 2)
 	}
 	p.endLine()
 }
@@ -139,9 +137,7 @@ func (p *printer) endLine() {
 // line begins a line at the given indentation.
 func (p *printer) line(indent int) {
 	p.endLine()
-	if len(p.dst) <= p.limit {
-		p.dst = appendSpaces(p.dst, indent)
-	}
+	p.pad(indent)
 	p.fresh = false
 }
 
@@ -151,7 +147,7 @@ func (p *printer) mapping(n uint32, indent int) {
 	first, text := len(p.members), len(p.text)
 	p.collect(n)
 	last := len(p.members)
-	for i := first; i < last; i++ {
+	for i := first; i < last && len(p.dst) <= p.limit; i++ {
 		if i > first {
 			p.line(indent)
 		}
@@ -177,7 +173,7 @@ func (p *printer) collect(n uint32) {
 		return
 	}
 	own := p.members[first:]
-	slices.SortStableFunc(own, func(a, b member) int { return compare(a.name, b.name) })
+	slices.SortFunc(own, func(a, b member) int { return cmp.Or(compare(a.name, b.name), cmp.Compare(a.value, b.value)) })
 	kept := own[:0]
 	for i, m := range own {
 		if i+1 == len(own) || !bytes.Equal(m.name, own[i+1].name) {
@@ -201,21 +197,20 @@ func (p *printer) unquoted(n uint32) []byte {
 
 // member prints a name and its value at the indentation of the map.
 func (p *printer) member(name []byte, value uint32, indent int) {
-	start, explicit := len(p.dst), false
 	p.fresh = false
-	block := p.isBlock(value)
-	simple := len(name) <= maxSimple && p.string(name, 0)
-	switch {
-	case simple:
-		p.dst = append(p.dst, ':')
-	case block:
-		explicit = p.rareName(name, indent)
+	explicit := len(name) > maxSimple || bytes.ContainsFunc(name, isBreak)
+	if explicit {
+		p.dst = append(p.dst, '?', ' ')
+		p.string(name, indent+2)
+		p.line(indent)
+	} else {
+		p.string(name, 0)
 	}
+	p.dst = append(p.dst, ':')
 	switch {
-	case !block:
-		if p.dst = append(p.dst, ' '); !simple || !p.scalar(value, indent+2) {
-			p.rare(start, indent, map[string]any{p.bounded(string(name), indent): p.value(value, indent)})
-		}
+	case !p.isBlock(value):
+		p.dst = append(p.dst, ' ')
+		p.scalar(value, indent+2)
 	case explicit:
 		p.inner(value, indent)
 	case p.nodes[value].kind == json.Object:
@@ -227,8 +222,7 @@ func (p *printer) member(name []byte, value uint32, indent int) {
 	}
 }
 
-// maxSimple is the length in bytes of the longest name that the emitter certainly prints without a
-// question mark.
+// maxSimple is the length in bytes of the longest name that the emitter prints without a question mark.
 const maxSimple = 128
 
 // inner prints a list or map that begins on the line of its dash or colon.
@@ -244,7 +238,7 @@ func (p *printer) inner(n uint32, indent int) {
 // sequence prints a list that is not empty, beginning at the current column.
 func (p *printer) sequence(n uint32, indent int) {
 	end := p.nodes[n].next
-	for i := n + 1; i < end; i = p.nodes[i].next {
+	for i := n + 1; i < end && len(p.dst) <= p.limit; i = p.nodes[i].next {
 		if i > n+1 {
 			p.line(indent)
 		}
@@ -254,20 +248,18 @@ func (p *printer) sequence(n uint32, indent int) {
 
 // item prints a dash and an element.
 func (p *printer) item(n uint32, indent int) {
-	start := len(p.dst)
 	p.dst = append(p.dst, '-')
 	p.fresh = false
 	if p.isBlock(n) {
 		p.inner(n, indent)
 		return
 	}
-	if p.dst = append(p.dst, ' '); !p.scalar(n, indent+2) {
-		p.rare(start, indent, []any{p.value(n, indent)})
-	}
+	p.dst = append(p.dst, ' ')
+	p.scalar(n, indent+2)
 }
 
-// scalar prints a scalar or an empty list or map, unless that is left to rare. Further lines have this indentation.
-func (p *printer) scalar(n uint32, indent int) bool {
+// scalar prints a scalar or an empty list or map. Further lines have this indentation.
+func (p *printer) scalar(n uint32, indent int) {
 	p.fresh = false
 	v := p.nodes[n]
 	raw := p.src[v.start:v.end]
@@ -277,49 +269,57 @@ func (p *printer) scalar(n uint32, indent int) bool {
 	case json.Array:
 		p.dst = append(p.dst, '[', ']')
 	case json.Number:
-		if i, ok := json.Value(raw).Int(); ok {
-			p.dst = strconv.AppendInt(p.dst, i, 10)
-			break
-		}
-		f, ok := json.Value(raw).Float()
-		if !ok || !bytes.ContainsAny(raw, ".eE") {
-			return false
-		}
-		p.dst = strconv.AppendFloat(p.dst, f, 'g', -1, 64)
+		p.number(raw)
 	case json.String:
 		mark := len(p.text)
-		ok := v.flags&json.NonASCII == 0 && p.string(p.unquoted(n), indent)
+		text := p.unquoted(n)
+		if v.flags&json.NonASCII != 0 && bytes.Contains(raw, nextLine) {
+			text = p.folded(raw, text)
+		}
+		p.string(text, indent)
 		p.text = p.text[:mark]
-		return ok
 	default:
 		p.dst = append(p.dst, raw...)
 	}
-	return true
 }
 
-// string prints a text, unless that is left to rare. Further lines have this indentation; a name, whose indentation is 0, has
-// none and is never folded.
-func (p *printer) string(text []byte, indent int) bool {
+// number prints a number. One beyond 64 bits becomes a float, and one beyond a float is a text to the YAML parser.
+func (p *printer) number(raw []byte) {
+	if i, ok := json.Value(raw).Int(); ok {
+		p.dst = strconv.AppendInt(p.dst, i, 10)
+		return
+	}
+	f, ok := json.Value(raw).Float()
+	if ok && !bytes.ContainsAny(raw, ".eE") {
+		ok = !isInt(unsafe.String(&raw[0], len(raw)), 10) // which does not keep the string
+	}
+	if ok {
+		p.dst = strconv.AppendFloat(p.dst, f, 'g', -1, 64)
+	} else {
+		p.dst = append(p.dst, raw...)
+	}
+}
+
+// string prints a text. Further lines have this indentation; a name on the line of its value, whose indentation is 0, has none
+// and is never folded.
+func (p *printer) string(text []byte, indent int) {
 	mark := ""
-	switch styleOf(text) {
-	case rare:
-		return false
+	st := styleOf(text)
+	switch st {
 	case literal:
-		if indent > 0 {
-			p.literal(text, indent)
-		}
-		return indent > 0
+		p.literal(text, indent)
+		return
 	case single:
 		mark = "'"
 	case double:
 		mark = `"`
 	}
 	wide := len(p.dst)-p.bol+len(text)+2*len(mark) > maxWidth
-	if wide && indent > 0 && bytes.IndexByte(text, ' ') >= 0 {
-		return false
+	if st == rare || wide && indent > 0 && bytes.IndexByte(text, ' ') >= 0 {
+		p.rare(text, indent)
+		return
 	}
 	p.dst = append(append(append(p.dst, mark...), text...), mark...)
-	return true
 }
 
 // literal prints a text of several lines as they are. What follows the bar says how many line breaks are at the end of the text:
@@ -334,8 +334,8 @@ func (p *printer) literal(s []byte, indent int) {
 	}
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(s, []byte{'\n'}), []byte{'\n'}) {
 		p.dst = append(p.dst, '\n')
-		if len(line) > 0 && len(p.dst) <= p.limit {
-			p.dst = appendSpaces(p.dst, indent)
+		if len(line) > 0 {
+			p.pad(indent)
 		}
 		p.dst = append(p.dst, line...)
 	}

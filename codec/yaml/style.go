@@ -10,7 +10,7 @@ import (
 type style uint8
 
 const (
-	// rare texts are left to the emitter of yaml/v2.
+	// rare texts need a closer look.
 	rare style = iota
 	plain
 	single // in single quotes
