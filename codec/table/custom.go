@@ -19,7 +19,7 @@ type PrinterColumn struct {
 }
 
 // Custom returns the columns of a CRD version: Name, then the declared columns, or Age if none are
-// declared. Error: ErrPath, for a JSONPath that is not evaluated exactly as the apiserver does.
+// declared. Error: ErrPath, for a JSONPath that is not evaluated here.
 func Custom(declared []PrinterColumn) (*Columns, error) {
 	if len(declared) == 0 {
 		declared = []PrinterColumn{{
@@ -27,10 +27,17 @@ func Custom(declared []PrinterColumn) (*Columns, error) {
 		}}
 	}
 	columns := append(make([]column, 0, len(declared)+1), nameColumn)
+	root, slots := new(place), 1
+	var library []*columnPath
 	for _, d := range declared {
 		path, err := compilePath(d.JSONPath)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", d.Name, err)
+		}
+		path.place = root.at(path.members, &slots)
+		if path.library != nil {
+			path.place.library = true
+			library = append(library, path)
 		}
 		doc := d.Description
 		if doc == "" {
@@ -41,19 +48,24 @@ func Custom(declared []PrinterColumn) (*Columns, error) {
 			cell: customCell(d.Type, path),
 		})
 	}
-	return newColumns(columns...), nil
+	for _, path := range library {
+		path.decoded, path.depth = root.outermost(path.members)
+	}
+	c := newColumns(columns...)
+	c.places, c.slots = root, slots
+	return c, nil
 }
 
 // customCell returns the cell with the first value at a path in the column's type, or null if there
 // is no value or it has another type.
-func customCell(typ string, path columnPath) cell {
+func customCell(typ string, path *columnPath) cell {
 	p, ok := customPrinters[typ]
 	if !ok {
 		p = printNull
 	}
 	return func(dst []byte, r *row) []byte {
 		v, ok := path.first(r)
-		if !ok {
+		if !ok || !r.spend(len(v)) {
 			return append(dst, "null"...)
 		}
 		return p(dst, v, r)

@@ -50,13 +50,15 @@ var customPaths = []string{
 	`.spec.list[?(@.tags[0]=="x")].name`, `.spec.list[?(@.tags[*]=="x")].name`, `.spec.list[?(1==1)].name`, `.spec.list[?(@.on==true)].tags[-1:]`,
 }
 
-// refusedPaths are invalid, more than one expression, or depend on the order of Go's maps.
+// refusedPaths are invalid, more than one expression, depend on the order of Go's maps, or are beyond the limits of a path.
 var refusedPaths = []string{
 	"", "spec.int", "..name", ".spec..name", ".*", ".spec.*", ".spec.list[a]", ".spec.list[+1]", ".spec.list[1", ".spec.list['a'b']",
 	".spec.int}", ".spec.int}{.spec.zero", `.spec.int "text"`, ".spec.int 7", ".spec.int true", "{range .spec.list}", ".spec.int range",
 	`.status.conditions[?(@.type=~"R.*")].status`, `.status.conditions[?(@.type=="Ready" && @.status=="True")].status`,
 	`.status.conditions[?(@.type==Ready)].status`, `.status.conditions[?(@.*=="True")].status`, `.status.conditions[?(@..type=="Ready")].status`,
 	`.status.conditions[?(@.type=="Ready"].status`, `.status.conditions[?(`, ".spec.list[1:2:3:4]", ".spec.list[-]",
+	`.spec.list[0,0,0,0,0]`, `.spec.list[0,1].tags[0,1]['a','b']`, `.spec.list[?(@.tags[0,0][0,0][0,0]=="x")]`,
+	strings.Repeat(".a", 70), ".spec." + strings.Repeat("a", 1<<10),
 	`.status.conditions[?(==1)]`, `.status.conditions[?(@.type==)]`, ".spec.list['", ".spec.list[99999999999999999999]",
 }
 
@@ -143,6 +145,77 @@ func TestCustomCellsEqualTheTableConvertors(t *testing.T) {
 			compareCustom(t, []PrinterColumn{{Name: "C", Type: typ, JSONPath: path}}, widget)
 			compareCustom(t, []PrinterColumn{{Name: "C", Type: typ, JSONPath: path}}, `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{}}`)
 		}
+	}
+}
+
+// Paths of one row share what is found and decoded, whether they lead to the same place, above it or below.
+func TestColumnsOfOneRowEqualTheTableConvertors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range 100 {
+		var declared []PrinterColumn
+		for _, i := range rng.Perm(len(customPaths))[:1+rng.IntN(40)] {
+			declared = append(declared, PrinterColumn{Name: "C", Type: customTypes[rng.IntN(len(customTypes))], JSONPath: customPaths[i]})
+		}
+		compareCustom(t, declared, widget)
+		compareCustom(t, declared, `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{},"spec":{"list":7,"map":null},"status":[]}`)
+	}
+}
+
+// large has a list of many numbers, and a date that is long.
+var large = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{},"spec":{"date":"2026-11-19T12:00:00.` + strings.Repeat("5", 20_000) +
+	`Z","list":[{"name":"a"}` + strings.Repeat(",1", 20_000) + `],"lists":[[` + strings.Repeat("1,", 20_000) + `1]]}}`
+
+// A thousand columns may each print an object, or search all of it.
+func TestRowsThatCostManyTimesTheirObjectAreRefused(t *testing.T) {
+	for _, d := range []PrinterColumn{
+		{Type: "string", JSONPath: ".spec"},
+		{Type: "date", JSONPath: ".spec.date"},
+		{Type: "string", JSONPath: ".spec.lists[0]"},
+		{Type: "integer", JSONPath: ".spec.lists[0]"},
+		{Type: "string", JSONPath: ".spec.list[*].name"},
+		{Type: "string", JSONPath: ".spec.list[0,0].name"},
+		{Type: "string", JSONPath: `.spec.list[?(@==2)]`},
+	} {
+		few := []PrinterColumn{d}
+		compareCustom(t, few, large)
+		for len(few) < 1000 {
+			few = append(few, d)
+		}
+		c, err := Custom(few)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst, err := c.AppendCells([]byte("x"), sjson.Value(large), time.Now())
+		free := d.JSONPath == ".spec.list[0,0].name" // indexes look at few values
+		switch {
+		case free && err != nil, !free && (!errors.Is(err, sjson.ErrSize) || string(dst) != "x"):
+			t.Errorf("%s as %s: %d bytes, %v", d.JSONPath, d.Type, len(dst), err)
+		case cap(dst) > 32*len(large):
+			t.Errorf("%s as %s: %d bytes of memory", d.JSONPath, d.Type, cap(dst))
+		}
+	}
+}
+
+func TestColumnsShareOneDecodedObject(t *testing.T) {
+	allocations := func(columns int, paths ...string) float64 {
+		var declared []PrinterColumn
+		for i := range columns {
+			declared = append(declared, PrinterColumn{Name: "C", Type: "string", JSONPath: paths[i%len(paths)]})
+		}
+		c, err := Custom(declared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := sjson.Value(`{"spec":{"list":["x"` + strings.Repeat(`,"y"`, 10_000) + `],"other":["z"]}}`)
+		return testing.AllocsPerRun(1, func() {
+			if _, err := c.AppendCells(nil, object, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	one := allocations(1, ".spec['list','other'][0]")
+	if many := allocations(100, ".spec.list[0]", ".spec['list','other'][0]", ".spec.other[0]"); many > 1.5*one {
+		t.Errorf("%v allocations for 100 columns, %v for one", many, one)
 	}
 }
 

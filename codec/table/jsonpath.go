@@ -4,12 +4,28 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 
 	"sluice/codec/json"
+)
+
+// The limits of a path. A longer one makes a Table pass, as do those that are not exact here.
+const (
+	maxPath  = 1 << 10 // bytes: the parser takes stack for each step
+	maxSteps = 64      // nodes: each leading member may read the object once
+	maxWidth = 4       // values that all unions together make of one
+)
+
+// What the library's evaluation costs, in bytes that a row may spend: each path, and each slice and filter for each value
+// that it sees. They allocate for each value, and the library finds all results where a cell needs the first.
+const (
+	findCost   = 64
+	sliceCost  = 16
+	filterCost = 64
 )
 
 // A columnPath is the compiled JSONPath of a custom column.
@@ -20,24 +36,36 @@ import (
 type columnPath struct {
 	members []string           // the leading members
 	library *jsonpath.JSONPath // nil for a plain member path
+
+	steps, width  int // see accept
+	cost, filters int // what all slices and filters cost for a value, and how many filters there are
+
+	place *place // where the leading members lead to
+	// decoded is the place above or at place whose value is decoded for the library, and depth the number of members that
+	// lead to it.
+	decoded *place
+	depth   int
 }
 
-// compilePath compiles a column's JSONPath. Error: ErrPath for a path that is invalid, and for a
-// path whose first value depends on the iteration order of a Go map.
-func compilePath(path string) (columnPath, error) {
+// compilePath compiles a column's JSONPath. Error: ErrPath for a path that is invalid, for a path whose first value
+// depends on the iteration order of a Go map, and beyond the limits of a path.
+func compilePath(path string) (*columnPath, error) {
+	if len(path) > maxPath {
+		return nil, fmt.Errorf("path of %d bytes: %w", len(path), ErrPath)
+	}
 	template := "{" + path + "}" // as the apiserver's tableconvertor has it
 	parsed, err := jsonpath.Parse(path, template)
 	if err != nil {
-		return columnPath{}, fmt.Errorf("path %q: %w: %w", path, ErrPath, err)
+		return nil, fmt.Errorf("path %q: %w: %w", path, ErrPath, err)
 	}
 	if len(parsed.Root.Nodes) != 1 {
-		return columnPath{}, fmt.Errorf("path %q is more than one expression: %w", path, ErrPath)
+		return nil, fmt.Errorf("path %q is more than one expression: %w", path, ErrPath)
 	}
 	expression := parsed.Root.Nodes[0].(*jsonpath.ListNode)
-	if len(expression.Nodes) == 0 || !deterministic(expression, false) {
-		return columnPath{}, fmt.Errorf("path %q: %w", path, ErrPath)
+	c := &columnPath{width: 1}
+	if len(expression.Nodes) == 0 || !c.accept(expression, false) {
+		return nil, fmt.Errorf("path %q: %w", path, ErrPath)
 	}
-	var c columnPath
 	for _, n := range expression.Nodes {
 		f, ok := n.(*jsonpath.FieldNode)
 		if !ok {
@@ -49,31 +77,46 @@ func compilePath(path string) (columnPath, error) {
 	return c, nil
 }
 
-// deterministic reports whether a node gives the same values in the same order every time, and
-// every value is a part of the object. Inside filters, literals are values too.
+// accept reports whether a node gives the same values in the same order every time, every value is a part of the object,
+// and the path is within its limits. Inside filters, literals are values too.
 //
 // Wildcards and recursive descent follow the iteration order of Go maps. Identifiers are the
 // keywords range and end, which change the state of the library's evaluator and make it unsafe for
 // concurrent use. [*] is an array slice, not a wildcard.
-func deterministic(n jsonpath.Node, literals bool) bool {
+//
+// Each step leads deeper into the object, so slices and filters give each value once. Only unions repeat values: the
+// library finds all values, and those of two unions multiply.
+func (c *columnPath) accept(n jsonpath.Node, literals bool) bool {
+	if c.steps++; c.steps > maxSteps {
+		return false
+	}
 	switch n := n.(type) {
 	case *jsonpath.ListNode:
 		for _, child := range n.Nodes {
-			if !deterministic(child, literals) {
+			if !c.accept(child, literals) {
 				return false
 			}
 		}
 		return true
 	case *jsonpath.UnionNode:
+		if c.width *= len(n.Nodes); c.width > maxWidth {
+			return false
+		}
 		for _, child := range n.Nodes {
-			if !deterministic(child, literals) {
+			if !c.accept(child, literals) {
 				return false
 			}
 		}
 		return true
 	case *jsonpath.FilterNode:
-		return deterministic(n.Left, true) && deterministic(n.Right, true)
-	case *jsonpath.FieldNode, *jsonpath.ArrayNode:
+		c.cost, c.filters = c.cost+filterCost, c.filters+1
+		return c.accept(n.Left, true) && c.accept(n.Right, true)
+	case *jsonpath.ArrayNode:
+		if !n.Params[1].Derived { // else a single index
+			c.cost += sliceCost
+		}
+		return true
+	case *jsonpath.FieldNode:
 		return true
 	case *jsonpath.TextNode, *jsonpath.IntNode, *jsonpath.FloatNode, *jsonpath.BoolNode:
 		return literals
@@ -82,36 +125,36 @@ func deterministic(n jsonpath.Node, literals bool) bool {
 }
 
 // first returns the first value at the path; ok is false if there is none or the evaluation fails,
-// for which the apiserver prints the same cell.
+// for which the apiserver prints the same cell. It is also false if the row has no more to spend.
 func (c *columnPath) first(r *row) (v json.Value, ok bool) {
-	if c.library == nil {
-		v = r.at(c.members)
-		return v, v != nil
+	f := &r.found[c.place.slot]
+	if c.library == nil || f.value == nil {
+		return f.value, f.value != nil
 	}
-	object, err := decodeMember(r.object, c.members)
-	if err != nil {
+	searched := c.cost*f.values() + c.filters*len(f.value) // a filter may print all that it sees into an error
+	if !r.spend(findCost + c.width*searched) {
 		return nil, false
 	}
-	results, err := c.library.FindResults(object)
+	results, err := c.library.FindResults(c.decode(r))
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil, false
 	}
 	return encodeValue(results[0][0])
 }
 
-// decodeMember decodes the value at a member path and returns it within objects that have no other
-// members, so that a path which begins with these members finds the same values as in all of v.
-func decodeMember(v json.Value, members []string) (decoded any, err error) {
-	if len(members) == 0 || v.Kind() != json.Object {
-		err = kjson.Unmarshal(v, &decoded)
-		return decoded, err
+// decode returns the decoded value for the library within objects that have no other members, so that a path which
+// begins with the members that lead to it finds the same values as in all of the object. All paths of a row share it.
+func (c *columnPath) decode(r *row) any {
+	f := &r.found[c.decoded.slot]
+	if f.decoded == nil {
+		if err := kjson.Unmarshal(f.value, &f.decoded); err != nil {
+			f.decoded = map[string]any{}
+		}
+		for _, name := range slices.Backward(c.members[:c.depth]) {
+			f.decoded = map[string]any{name: f.decoded}
+		}
 	}
-	member := v.Get(members[0])
-	if member == nil {
-		return map[string]any{}, nil
-	}
-	decoded, err = decodeMember(member, members[1:])
-	return map[string]any{members[0]: decoded}, err
+	return f.decoded
 }
 
 // encodeValue encodes a value that the library has found. A float keeps the spelling with which Go

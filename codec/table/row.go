@@ -1,6 +1,7 @@
 package table
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -14,11 +15,14 @@ type row struct {
 	ageless bool  // ages are left out, and their places kept in ages
 	ages    []Age // of the caller
 	err     error // the first error; the cells are then invalid
+	left    int   // what may still be spent; see spend
 
 	object, meta, spec, status json.Value
 
 	name, created, deleted json.Value // of meta
 	labels, annotations    json.Value
+
+	found []found // at the places of custom columns
 
 	pod podState // see core_pod_status.go
 
@@ -28,9 +32,14 @@ type row struct {
 
 var rows = sync.Pool{New: func() any { return new(row) }}
 
-func openRow(obj json.Value, now time.Time) *row {
+func (c *Columns) openRow(obj json.Value, now time.Time) *row {
 	r := rows.Get().(*row)
-	r.now, r.object = now, obj
+	r.now, r.object, r.left = now, obj, json.MaxIndented(len(obj))
+	var members map[string]*place
+	if c.places != nil {
+		r.found = slices.Grow(r.found, c.slots)[:c.slots]
+		r.found[c.places.slot].value, members = obj, c.places.members
+	}
 	for key, v := range obj.Members {
 		switch string(key) {
 		case "metadata":
@@ -39,6 +48,9 @@ func openRow(obj json.Value, now time.Time) *row {
 			r.spec = v
 		case "status":
 			r.status = v
+		}
+		if p := members[string(key)]; p != nil {
+			r.find(v, p)
 		}
 	}
 	r.openMeta()
@@ -65,9 +77,11 @@ func (r *row) openMeta() {
 // close returns the row to the pool. It drops every reference to the object.
 func (r *row) close() {
 	clear(r.parts[:cap(r.parts)])
+	clear(r.found)
 	*r = row{
 		scratch: r.scratch[:0],
 		parts:   r.parts[:0],
+		found:   r.found[:0],
 		pod:     podState{reason: r.pod.reason[:0], failure: r.pod.failure[:0]},
 	}
 	rows.Put(r)
@@ -78,6 +92,15 @@ func (r *row) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
+}
+
+// spend reports whether a row may read or print n more bytes. Somebody may have made columns that print an object a
+// thousand times, or search all of it as often.
+func (r *row) spend(n int) bool {
+	if r.left -= n; r.left < 0 {
+		r.fail(json.ErrSize)
+	}
+	return r.left >= 0
 }
 
 // at returns the value at a member path.

@@ -39,9 +39,13 @@ func (d *Discovery) columnsMatch(ctx context.Context, columns codec.Columns) (bo
 	return err == nil && bytes.Equal(served, columns.AppendDefinitions(nil)), err
 }
 
-// definitions returns the columnDefinitions of the apiserver's Tables of the resource, nil if it serves none.
+// definitions returns the columnDefinitions of the apiserver's Tables of the resource, nil if it serves none. No object
+// has the selected name: the row of one may be a thousand times as long as the object. The watch cache answers for any
+// version, while etcd would read all objects to find none.
 func (d *Discovery) definitions(ctx context.Context) (json.Value, error) {
-	body, _, err := d.upstream.Get(ctx, d.ResourcePath(), url.Values{"limit": {"1"}, "includeObject": {"None"}}, acceptTable)
+	body, _, err := d.upstream.Get(ctx, d.ResourcePath(), url.Values{
+		"limit": {"1"}, "includeObject": {"None"}, "resourceVersion": {"0"}, "fieldSelector": {FieldName + "=-"},
+	}, acceptTable)
 	switch {
 	case err != nil && transient(err):
 		return nil, fmt.Errorf("columns: %w", err)

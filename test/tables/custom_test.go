@@ -38,6 +38,7 @@ func TestTablesOfCustomResourcesEqualTheApiservers(t *testing.T) {
 	if rows := checkTable(t, c["v1"], widgets+"?includeObject=Object"); len(rows) != len(widgetObjects) {
 		t.Errorf("%d rows", len(rows))
 	}
+	checkTable(t, c["v1"], widgets+"?"+noObject)
 	checkTable(t, c["v1beta1"], "/apis/custom.example.com/v1beta1/widgets?includeObject=Object")
 	checkTable(t, c["v1"], "/apis/custom.example.com/v1/namespaces/"+namespace+"/widgets/usual?includeObject=Object")
 	checkWatch(t, c["v1"], widgets+watchQuery)
