@@ -36,14 +36,20 @@ var (
 	somebody = subject{group: true}
 )
 
+// userNamed returns the subject for a user name.
+func userNamed(name string) subject { return subject{name: keptName(name)} }
+
+// groupNamed returns the subject for a group name.
+func groupNamed(name string) subject { return subject{group: true, name: keptName(name)} }
+
 // subjects calls f with what a user is bound by, until f returns false.
 func subjects(name string, groups []string) func(f func(subject) bool) {
 	return func(f func(subject) bool) {
-		if !f(subject{name: name}) {
+		if !f(userNamed(name)) {
 			return
 		}
 		for _, g := range groups {
-			if !f(subject{group: true, name: g}) {
+			if !f(groupNamed(g)) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -30,9 +31,15 @@ const (
 	rbacRetry    = time.Second
 	rbacRetryMax = 30 * time.Second
 
-	// rbacPage is how many objects are listed at a time.
-	rbacPage = "100"
-	asJSON   = "application/json"
+	// rbacPage is how many objects a page of a list has at most, firstRBACPage how many the first one, and rbacPageBytes about
+	// how long a page is: the apiserver holds it in memory.
+	rbacPage, firstRBACPage = 100, 10
+	rbacPageBytes           = 4 << 20
+	// maxRBACObject bounds one object or event, in bytes: etcd accepts objects of 1.5 MiB, and JSON is up to six times as long.
+	maxRBACObject = 32 << 20
+	// keptBuffer is the longest event after which the decoder of a watch is kept: its buffer stays as long as the watch is open.
+	keptBuffer = 256 << 10
+	asJSON     = "application/json"
 )
 
 // rbacWatch watches one resource of RBAC objects, and reports the changes of what they allow.
@@ -76,14 +83,22 @@ func (w *rbacWatch) watch(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	events := json.NewDecoder(resp.Body)
+	limit := &io.LimitedReader{R: resp.Body}
+	in := io.Reader(limit)
+	events := json.NewDecoder(in)
 	for {
 		var event struct {
 			Type   string
 			Object rbacObject
 		}
+		limit.N = maxRBACObject
+		from := events.InputOffset()
 		if err := events.Decode(&event); err != nil {
 			return err
+		}
+		if events.InputOffset()-from > keptBuffer {
+			in = io.MultiReader(events.Buffered(), in)
+			events = json.NewDecoder(in)
 		}
 		switch event.Type {
 		case "ADDED", "MODIFIED", "DELETED":
@@ -105,26 +120,70 @@ func (w *rbacWatch) lose() {
 
 // list reads all objects, in pages, and the resource version that they show.
 func (w *rbacWatch) list(ctx context.Context) error {
-	query := url.Values{"limit": {rbacPage}}
-	for {
+	query := url.Values{}
+	for size := firstRBACPage; ; {
+		query.Set("limit", strconv.Itoa(size))
 		resp, err := w.from.Open(ctx, rbacPath+w.resource, query, asJSON)
 		if err != nil {
 			return err
 		}
-		var page struct {
-			Metadata metav1.ListMeta
-			Items    []rbacObject
-		}
-		err = json.NewDecoder(resp.Body).Decode(&page)
+		meta, length, err := readRBACPage(resp.Body, func(o *rbacObject) { w.rules.add(w.resource, o) })
 		_ = resp.Body.Close()
 		if err != nil {
 			return err
 		}
-		last := page.Metadata.Continue == ""
-		if w.rules.list(w.resource, page.Items, last); last {
-			w.version = page.Metadata.ResourceVersion
+		if meta.Continue == "" {
+			w.rules.complete(w.resource)
+			w.version = meta.ResourceVersion
 			return nil
 		}
-		query.Set("continue", page.Metadata.Continue)
+		query.Set("continue", meta.Continue)
+		size = min(max(1, int(int64(size)*rbacPageBytes/max(length, 1))), 2*size, rbacPage)
 	}
+}
+
+// readRBACPage calls add with each object of a page, which are in memory one by one, and returns the length of the page.
+func readRBACPage(body io.Reader, add func(*rbacObject)) (meta metav1.ListMeta, length int64, err error) {
+	limit := &io.LimitedReader{R: body, N: maxRBACObject}
+	in := json.NewDecoder(limit)
+	err = members(in, '{', func() error {
+		switch name, err := in.Token(); {
+		case err != nil:
+			return err
+		case name == "metadata":
+			return in.Decode(&meta)
+		case name != "items":
+			return in.Decode(&json.RawMessage{})
+		}
+		return members(in, '[', func() error {
+			var o rbacObject
+			limit.N = maxRBACObject
+			err := in.Decode(&o)
+			if err == nil {
+				add(&o)
+			}
+			return err
+		})
+	})
+	if errors.Is(err, io.EOF) { // at the end of a watch it is no fault
+		err = io.ErrUnexpectedEOF
+	}
+	return meta, in.InputOffset(), err
+}
+
+// members calls read for each member of an object or array that begins with a delimiter, and reads its end. A list without
+// objects may be null.
+func members(in *json.Decoder, begin json.Delim, read func() error) error {
+	if t, err := in.Token(); err != nil || t == nil && begin == '[' {
+		return err
+	} else if t != begin {
+		return fmt.Errorf("list has %v instead of %v", t, begin)
+	}
+	for in.More() {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	_, err := in.Token()
+	return err
 }

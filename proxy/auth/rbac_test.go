@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 // rbacAPI is an Opener whose watches deliver what the test sends. Its lists have two bindings of jane, to the role x of each kind.
@@ -156,6 +158,7 @@ func TestChangesThatConcernOthersInvalidateNothing(t *testing.T) {
 	group := func(name string) string {
 		return `,"roleRef":{"kind":"ClusterRole","name":"z"},"subjects":[{"kind":"Group","name":"` + name + `"}]`
 	}
+	long := strings.Repeat("g", maxBindingBytes)
 	for _, row := range []struct {
 		name, resource, typ, object string
 		invalidates                 bool
@@ -174,15 +177,14 @@ func TestChangesThatConcernOthersInvalidateNothing(t *testing.T) {
 		{"so many others that they are not kept", roleBindings, "ADDED",
 			object("crowd", "x", `,"roleRef":{"kind":"Role","name":"z"},"subjects":[`+
 				strings.Repeat(`{"kind":"User","name":"joe"},`, maxBindingBytes/subjectBytes)+`{"kind":"User","name":"joe"}]`), true},
-		{"a name too long to be kept", roleBindings, "ADDED",
-			object("long", "x", `,"roleRef":{"kind":"Role","name":"z"},"subjects":[{"kind":"User","name":"`+
-				strings.Repeat("j", maxBindingBytes)+`"}]`), true},
+		{"a binding of her group of a long name", clusterRoleBindings, "ADDED", object("long", "", group(long)), true},
+		{"a binding of another group of a long name", clusterRoleBindings, "ADDED", object("long", "", group(long+"g")), false},
 		{"a subject of another kind", roleBindings, "ADDED",
 			object("odd", "x", `,"roleRef":{"kind":"Role","name":"z"},"subjects":[{"kind":"Odd","name":"joe"}]`), true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
-				reviews.tokens["a"].User.Groups = []string{"developers"}
+				reviews.tokens["a"].User.Groups = []string{"developers", long}
 				r := authenticated(t, access, newRequest("/api/v1/namespaces/x/pods?resourceVersion=0", token("a")))
 				read, notified := readOf(t, r), 0
 				defer access.Notify(r, read, func() { notified++ })()
@@ -347,5 +349,135 @@ func TestEndOfAWatchOfRBACObjectsInvalidatesNothing(t *testing.T) {
 			t.Errorf("%d lists, %d more reviews", rbac.listed("roles"), after-before)
 		}
 		rbac.send(t, "roles", "MODIFIED", "x") // the new watch works
+	})
+}
+
+// The names of RBAC objects and subjects are as long as etcd accepts, and so many as anybody writes.
+func TestMemoryOfRulesIsBounded(t *testing.T) {
+	r := newRules()
+	var o rbacObject
+	o.RoleRef.Kind, o.RoleRef.Name = "Role", strings.Repeat("r", 1000)
+	for i := range 1000 {
+		o.Subjects = append(o.Subjects, rbacv1.Subject{Kind: rbacv1.UserKind, Name: fmt.Sprint(i)})
+	}
+	n := 2 * maxBindingsBytes / bindingOf(&o).bytes
+	for i := range n {
+		o.Metadata.Namespace, o.Metadata.Name = "x", strings.Repeat("b", 1000)+fmt.Sprint(i)
+		r.add(roleBindings, &o)
+		r.add(roleBindings, &o) // which replaces itself
+	}
+	bytes := 0
+	for k, b := range r.bindings {
+		bytes += b.bytes
+		if len(k.name) > maxName || len(b.role.name) > maxName {
+			t.Fatal("long names are kept")
+		}
+	}
+	if len(r.bindings) != n || bytes != r.bytes || bytes > maxBindingsBytes || bytes < maxBindingsBytes-maxBindingBytes {
+		t.Errorf("%d bindings take %d bytes, of which %d are known", len(r.bindings), bytes, r.bytes)
+	}
+	o.Subjects = o.Subjects[:1] // the last one, whose subjects are not kept
+	if affected := r.change(roleBindings, &o, false); !slices.Contains(affected, scope{"x", everybody}) {
+		t.Errorf("affects %v", affected)
+	}
+	if r.forget(roleBindings); r.bytes != 0 || len(r.bindings) != 0 {
+		t.Errorf("%d bindings of %d bytes are left", len(r.bindings), r.bytes)
+	}
+}
+
+// A page of long objects is longer than the memory of Sluice.
+func TestObjectsOfAPageAreReadOneByOne(t *testing.T) {
+	const size, objects = 128 << 10, 20
+	role := `{"metadata":{"name":"x"},"rules":["` + strings.Repeat("<", size) + `"]}`
+	body := &counted{in: strings.NewReader(`{"kind":"RoleList","metadata":{"resourceVersion":"7","continue":"more"},"items":[` +
+		strings.Repeat(role+",", objects-1) + role + `]}`)}
+	added := 0
+	meta, length, err := readRBACPage(body, func(o *rbacObject) {
+		if added++; body.n > (added+2)*size {
+			t.Errorf("object %d is known after %d bytes", added, body.n)
+		}
+	})
+	if err != nil || added != objects || meta.ResourceVersion != "7" || meta.Continue != "more" || length < objects*size {
+		t.Errorf("%d objects of %d bytes, %+v, %v", added, length, meta, err)
+	}
+}
+
+// counted counts what is read.
+type counted struct {
+	in io.Reader
+	n  int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.n += n
+	return n, err
+}
+
+func TestPageOfRBACObjectsIsReadWholeOrFails(t *testing.T) {
+	read := func(page string) error {
+		_, _, err := readRBACPage(strings.NewReader(page), func(*rbacObject) {})
+		return err
+	}
+	const page = `{"kind":"RoleList","metadata":{"resourceVersion":"7"},"items":[{"rules":[{}]},{"rules":null}]}`
+	if err := errors.Join(read(page), read(`{"items":null,"metadata":{}}`)); err != nil {
+		t.Error(err)
+	}
+	for i := range page {
+		if err := read(page[:i]); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v", page[:i], err)
+		}
+	}
+	for _, page := range []string{"[]", "null", `{"items":{}}`, `{"items":[[]]}`} {
+		if read(page) == nil {
+			t.Errorf("%s is read", page)
+		}
+	}
+}
+
+// pagesOfRoles is an Opener of lists in pages, each as long as one of them.
+type pagesOfRoles struct {
+	lengths []int
+	limits  []string
+}
+
+// Open implements Opener.
+func (p *pagesOfRoles) Open(_ context.Context, _ string, query url.Values, _ string) (*http.Response, error) {
+	next := ""
+	if len(p.lengths) > 1 {
+		next = "more"
+	}
+	page := fmt.Sprintf(`{"metadata":{"resourceVersion":"7","continue":%q},"items":[{"rules":[%s]}]}`, next, strings.Repeat(" ", p.lengths[0]))
+	p.lengths, p.limits = p.lengths[1:], append(p.limits, query.Get("limit"))
+	return &http.Response{Body: io.NopCloser(strings.NewReader(page))}, nil
+}
+
+func TestPagesOfLongRBACObjectsAreSmall(t *testing.T) {
+	pages := &pagesOfRoles{lengths: []int{rbacPageBytes, 0, 0, 0, 0, rbacPageBytes, 0}}
+	w := &rbacWatch{resource: roles, from: pages, rules: newRules()}
+	if err := w.list(t.Context()); err != nil || w.version != "7" || !w.rules.listed[roles] {
+		t.Fatal(w.version, err)
+	}
+	if got := strings.Join(pages.limits, " "); got != "10 9 18 36 72 100 99" {
+		t.Errorf("limits are %s", got)
+	}
+}
+
+// The buffer of a long event is given up, with what has been read of the next one in it.
+func TestNoEventAfterALongOneIsMissed(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		long := fmt.Sprintf(`{"metadata":{"annotations":{"a":"%s"},"name":"y","resourceVersion":"9"},"rules":[]}`, strings.Repeat("<", 2*keptBuffer))
+		for i := range 3 {
+			allowed(t, access, "/api/v1/pods")
+			_, before := reviews.counts()
+			role := fmt.Sprintf(`{"metadata":{"name":"x","resourceVersion":"9"},"rules":[%d]}`, i)
+			rbac.event(t, clusterRoles, "MODIFIED", fmt.Sprintf(`%s} {"type":"MODIFIED","object":%s} {"type":"MODIFIED","object":%s`, long, long, role))
+			time.Sleep(settleTime + time.Millisecond)
+			synctest.Wait()
+			allowed(t, access, "/api/v1/pods")
+			if _, after := reviews.counts(); after == before {
+				t.Fatalf("event %d is missed", i)
+			}
+		}
 	})
 }

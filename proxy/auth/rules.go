@@ -3,7 +3,7 @@ package auth
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -25,21 +25,43 @@ var rbacResources = []string{clusterRoleBindings, clusterRoles, roleBindings, ro
 // rbacObject is what counts of an RBAC object, of whichever resource.
 type rbacObject struct {
 	Metadata struct{ Namespace, Name, ResourceVersion string }
-	Rules    json.RawMessage
+	Rules    rulesDigest
 	Subjects []rbacv1.Subject
 	RoleRef  rbacv1.RoleRef
+}
+
+// rulesDigest stands for the rules of a role, whose JSON can be long.
+type rulesDigest [sha256.Size]byte
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *rulesDigest) UnmarshalJSON(text []byte) error {
+	*d = sha256.Sum256(text)
+	return nil
 }
 
 // rbacKey names a role or a binding. Those of a cluster have no namespace.
 type rbacKey struct{ namespace, name string }
 
 // key returns the key of an object.
-func (o *rbacObject) key() rbacKey { return rbacKey{o.Metadata.Namespace, o.Metadata.Name} }
+func (o *rbacObject) key() rbacKey { return rbacKey{o.Metadata.Namespace, keptName(o.Metadata.Name)} }
+
+// maxName is the length of the longest name that is kept as it is: the longest of most kinds of objects. Those of RBAC objects
+// and of subjects can be as long as etcd accepts.
+const maxName = 253
+
+// keptName returns what is kept of a name: of a long one its hash.
+func keptName(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
+}
 
 // binding is who is bound to a role.
 type binding struct {
 	role     rbacKey
 	subjects []subject
+	bytes    int // that they take
 }
 
 // rules knows what roles allow, and who is bound to them: so that a change concerns nobody else, and one of labels alone, as
@@ -47,27 +69,47 @@ type binding struct {
 type rules struct {
 	mu       sync.Mutex // guards what follows
 	listed   map[string]bool
-	roles    map[rbacKey][sha256.Size]byte // of their rules
+	roles    map[rbacKey]rulesDigest // of their rules
 	bindings map[rbacKey]binding
+	bytes    int // of the subjects of all bindings
 }
 
 func newRules() *rules {
-	return &rules{listed: map[string]bool{}, roles: map[rbacKey][sha256.Size]byte{}, bindings: map[rbacKey]binding{}}
+	return &rules{listed: map[string]bool{}, roles: map[rbacKey]rulesDigest{}, bindings: map[rbacKey]binding{}}
 }
 
-// list takes note of a page of the listed objects of a resource. After the last one, changes of roles concern only who is bound.
-func (r *rules) list(resource string, page []rbacObject, last bool) {
+// add takes note of an object that is listed.
+func (r *rules) add(resource string, o *rbacObject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.listed[resource] = last
-	for i := range page {
-		o := &page[i]
-		if resource == clusterRoles || resource == roles {
-			r.roles[o.key()] = sha256.Sum256(o.Rules)
-		} else {
-			r.bindings[o.key()] = bindingOf(o)
-		}
+	if resource == clusterRoles || resource == roles {
+		r.roles[o.key()] = o.Rules
+	} else {
+		r.keep(o.key(), bindingOf(o))
 	}
+}
+
+// complete takes note that all objects of a resource are listed: from then on, changes of roles concern only who is bound.
+func (r *rules) complete(resource string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listed[resource] = true
+}
+
+// keep keeps a binding, with everybody as its subject if those of all bindings would take too much memory. The caller must hold mu.
+func (r *rules) keep(k rbacKey, b binding) {
+	r.drop(k)
+	if r.bytes+b.bytes > maxBindingsBytes {
+		b.subjects, b.bytes = []subject{everybody}, 0
+	}
+	r.bindings[k] = b
+	r.bytes += b.bytes
+}
+
+// drop forgets a binding. The caller must hold mu.
+func (r *rules) drop(k rbacKey) {
+	r.bytes -= r.bindings[k].bytes
+	delete(r.bindings, k)
 }
 
 // forget forgets the objects of a resource, of which changes are missed until it is listed again.
@@ -78,9 +120,13 @@ func (r *rules) forget(resource string) {
 	r.listed[resource] = false
 	switch resource {
 	case clusterRoles, roles:
-		maps.DeleteFunc(r.roles, func(k rbacKey, _ [sha256.Size]byte) bool { return (k.namespace == "") == ofCluster })
+		maps.DeleteFunc(r.roles, func(k rbacKey, _ rulesDigest) bool { return (k.namespace == "") == ofCluster })
 	default:
-		maps.DeleteFunc(r.bindings, func(k rbacKey, _ binding) bool { return (k.namespace == "") == ofCluster })
+		for k := range r.bindings {
+			if (k.namespace == "") == ofCluster {
+				r.drop(k)
+			}
+		}
 	}
 }
 
@@ -95,11 +141,11 @@ func (r *rules) change(resource string, o *rbacObject, deleted bool) []scope {
 }
 
 // setRole takes note of a role. Its change affects who is bound to it, where they are. The caller must hold mu.
-func (r *rules) setRole(k rbacKey, allowed []byte, deleted bool) (affected []scope) {
+func (r *rules) setRole(k rbacKey, allowed rulesDigest, deleted bool) (affected []scope) {
 	before, existed := r.roles[k]
 	if deleted {
 		delete(r.roles, k)
-	} else if r.roles[k] = sha256.Sum256(allowed); existed && r.roles[k] == before {
+	} else if r.roles[k] = allowed; existed && r.roles[k] == before {
 		return nil
 	}
 	if !r.listed[roleBindings] || !r.listed[clusterRoleBindings] {
@@ -117,8 +163,8 @@ func (r *rules) setRole(k rbacKey, allowed []byte, deleted bool) (affected []sco
 func (r *rules) setBinding(k rbacKey, b binding, deleted bool) []scope {
 	before, existed := r.bindings[k]
 	if deleted {
-		delete(r.bindings, k)
-	} else if r.bindings[k] = b; existed && before.role == b.role && slices.Equal(before.subjects, b.subjects) &&
+		r.drop(k)
+	} else if r.keep(k, b); existed && before.role == b.role && slices.Equal(before.subjects, b.subjects) &&
 		!slices.Contains(b.subjects, everybody) { // who that is may have changed
 		return nil
 	}
@@ -133,31 +179,34 @@ func scopes(namespace string, of []subject) (all []scope) {
 	return all
 }
 
-// maxBindingBytes is the memory that the subjects of one binding may take; more are kept as everybody.
-const maxBindingBytes = 64 << 10
+// maxBindingBytes is the memory that the subjects of one binding may take, and maxBindingsBytes that those of all may; more are
+// kept as everybody.
+const (
+	maxBindingBytes  = 64 << 10
+	maxBindingsBytes = 16 << 20
+)
 
 // subjectBytes is about what a subject takes besides its name.
 const subjectBytes = 40
 
 // bindingOf returns who is bound to which role, by the rules of the RBAC authorizer.
 func bindingOf(o *rbacObject) (b binding) {
-	b.role = rbacKey{name: o.RoleRef.Name}
+	b.role = rbacKey{name: keptName(o.RoleRef.Name)}
 	if o.RoleRef.Kind == "Role" {
 		b.role.namespace = o.Metadata.Namespace
 	}
-	bytes := 0
 	for _, s := range o.Subjects {
 		by := everybody // of a kind that Sluice does not know
 		switch s.Kind {
 		case rbacv1.UserKind:
-			by = subject{name: s.Name}
+			by = userNamed(s.Name)
 		case rbacv1.GroupKind:
-			by = subject{group: true, name: s.Name}
+			by = groupNamed(s.Name)
 		case rbacv1.ServiceAccountKind:
-			by = subject{name: serviceaccount.MakeUsername(cmp.Or(s.Namespace, o.Metadata.Namespace), s.Name)}
+			by = userNamed(serviceaccount.MakeUsername(cmp.Or(s.Namespace, o.Metadata.Namespace), s.Name))
 		}
-		if bytes += subjectBytes + len(by.name); bytes > maxBindingBytes {
-			b.subjects = []subject{everybody}
+		if b.bytes += subjectBytes + len(by.name); b.bytes > maxBindingBytes {
+			b.subjects, b.bytes = []subject{everybody}, 0
 			return b
 		}
 		b.subjects = append(b.subjects, by)
