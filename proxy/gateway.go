@@ -155,7 +155,8 @@ func withRequestInfo(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A request that cannot be parsed is forwarded; the apiserver rejects it.
 		info, _ := request.Parse(r)
-		next.ServeHTTP(w, r.WithContext(request.With(r.Context(), info)))
+		request.SetContext(r, request.With(r.Context(), info))
+		next.ServeHTTP(w, r)
 	})
 }
 

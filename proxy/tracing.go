@@ -21,7 +21,7 @@ func withTrace(t *trace.Tracer) func(http.Handler) http.Handler {
 			if span.Recorded() {
 				info.Span = span
 				trace.Past(ctx, "authenticate", info.Received, info.TokenReview)
-				r = r.WithContext(ctx)
+				request.SetContext(r, ctx)
 			}
 			info.TokenReview = nil // a watch would keep it for hours
 			next.ServeHTTP(w, r)

@@ -143,7 +143,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 			return
 		case err == nil && u != nil:
 			info.Caller, info.User, info.Acting = caller, u.GetName(), u
-			r = r.WithContext(apirequest.WithUser(r.Context(), u))
+			request.SetContext(r, apirequest.WithUser(r.Context(), u))
 		case unavailable(err):
 			info.ReviewAgain = a.reviewAgain(r.Clone(r.Context()))
 		}

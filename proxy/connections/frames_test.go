@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/request"
 )
 
 // serveHTTP2 serves a handler, and returns a client that speaks HTTP/2 over TLS whatever the scheme.
@@ -89,5 +90,22 @@ func TestTrailersEndTheConnection(t *testing.T) {
 	}
 	if err := post(nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// Filters below change the context of a request, which may have ended before they return.
+func TestRequestsEndAsTheyBegan(t *testing.T) {
+	client := serveHTTP2(t, WithConnection(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		request.SetContext(r, request.With(ctx, &request.Info{}))
+	})).ServeHTTP)
+	for range 2 {
+		r := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "https", Host: "sluice", Path: "/"}, Header: http.Header{}}
+		resp, err := client.RoundTrip(r.WithContext(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
 	}
 }

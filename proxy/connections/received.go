@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -113,12 +114,12 @@ func (c *conn) begin(r *http.Request) {
 	c.change(func(s *streams) { s.begin(r.Context()) })
 }
 
-// end ends a request. The server keeps its stream, and what it has buffered, until the client accepts that.
-func (c *conn) end(r *http.Request) {
+// end ends a request that began with ctx. The server keeps its stream, and what it has buffered, until the client accepts that.
+func (c *conn) end(ctx context.Context, r *http.Request) {
 	c.rested.Store(int64(time.Since(c.since)))
 	c.requests.Add(-1)
 	if r.ProtoMajor == 2 {
-		c.change(func(s *streams) { s.finish(r.Context(), headerBytes(r)) })
+		c.change(func(s *streams) { s.finish(ctx, headerBytes(r)) })
 	}
 }
 

@@ -67,7 +67,7 @@ func TestHTTP1CountsNothingBesideARequest(t *testing.T) {
 		if err := c.receive(1 << 20); err != nil || l.used(accounts.Unverified) != 0 {
 			t.Errorf("%d bytes count beside the request: %v", l.used(accounts.Unverified), err)
 		}
-		c.end(r)
+		c.end(r.Context(), r)
 	}
 	c.Close()
 }
@@ -82,7 +82,7 @@ func TestIncompleteHeaderOfAUserCountsForTheUser(t *testing.T) {
 	if err := l.assign(c, "jane"); err != nil {
 		t.Fatal(err)
 	}
-	c.end(r)
+	c.end(r.Context(), r)
 	if err := c.receive(32 << 10); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestCutConnectionCountsUntilItsServerClosesIt(t *testing.T) {
 		for i := range uint32(testStreams - 1) {
 			m.observe(&m.received, encode(http2.FrameHeaders, 0, 2*i+3, 20), (*streams).receive)
 		}
-		m.end(r)
+		m.end(r.Context(), r)
 		if n, _ := l.ledger.Memory(); n < testStreams*accounts.RequestBytes {
 			t.Errorf("%d bytes count of streams that came before the end", n)
 		}
@@ -176,6 +176,6 @@ func TestConnectionThatIsCutAwaitsNoRequest(t *testing.T) {
 		if _ = m.await(true); time.Since(begin) != decision/2 {
 			t.Errorf("it waits %v for a request after it is cut", time.Since(begin)-decision/2)
 		}
-		m.end(r)
+		m.end(r.Context(), r)
 	})
 }

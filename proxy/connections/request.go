@@ -29,15 +29,16 @@ const (
 func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
+			ctx := r.Context() // which filters change
 			c.begin(r)
 			defer func() {
 				if info := request.Lookup(r.Context()); info == nil || !info.Admission {
 					c.change((*streams).decide)
 				}
-				c.end(r)
+				c.end(ctx, r)
 			}()
 			if r.Body != nil && r.Body != http.NoBody {
-				r.Body = &awaitedBody{r.Body, c, r.Context()}
+				r.Body = &awaitedBody{r.Body, c, ctx}
 			}
 		}
 		next.ServeHTTP(w, r)

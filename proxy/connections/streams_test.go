@@ -101,7 +101,7 @@ func TestStreamCountsWhileNoRequestCountsIt(t *testing.T) {
 	}
 	want("while they run", 0, 0)
 	for _, r := range running {
-		m.end(r)
+		m.end(r.Context(), r)
 	}
 	want("after their handlers", (streams-1)*accounts.RequestBytes, 2*streams*accounts.RequestBytes)
 	for i := range uint32(streams) {
@@ -166,7 +166,7 @@ func TestHandlerWithoutAStreamStandsForNoOther(t *testing.T) {
 			t.Errorf("%d bytes count of streams that were reset and wait for handlers", n)
 		}
 		for _, r := range running {
-			m.end(r)
+			m.end(r.Context(), r)
 		}
 		if n := l.used(accounts.Unverified); n != 0 {
 			t.Errorf("%d bytes count in the end", n)
@@ -184,7 +184,7 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 		watch, cancel := streamed()
 		defer cancel()
 		m.begin(watch)
-		defer m.end(watch)
+		defer m.end(watch.Context(), watch)
 		for i := range uint32(5000) {
 			m.send(http2.FrameData, 0, 1, 100)
 			m.receive(http2.FrameWindowUpdate, 0, 1, 4)
@@ -197,7 +197,7 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 				cancel()
 			}
 			m.begin(r)
-			m.end(r)
+			m.end(r.Context(), r)
 			cancel()
 		}
 		synctest.Wait()
@@ -291,7 +291,7 @@ func TestAnswersOnTheirWayCloseNoConnectionOfAUser(t *testing.T) {
 				running = append(running, r)
 			}
 			for _, r := range running {
-				m.end(r)
+				m.end(r.Context(), r)
 			}
 			synctest.Wait()
 			m.mu.Lock()

@@ -38,7 +38,7 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 				return
 			}
 		}
-		r, leave, err := enter(w, r, info)
+		leave, err := enter(w, r, info)
 		info.Admission = true
 		connections.Decided(r.Context())
 		if err != nil {
@@ -52,7 +52,7 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 
 // enter takes the memory of a request. A watch can be taken back, and so can a request to change something until its body is
 // complete: else a few accounts whose bodies stall would hold all of the memory.
-func enter(w http.ResponseWriter, r *http.Request, info *request.Info) (out *http.Request, leave func(), err error) {
+func enter(w http.ResponseWriter, r *http.Request, info *request.Info) (leave func(), err error) {
 	bytes, resource := connections.RequestBytes(r), accounts.Requests
 	if info.Caller == request.Unauthenticated {
 		resource = accounts.Unverified
@@ -61,23 +61,24 @@ func enter(w http.ResponseWriter, r *http.Request, info *request.Info) (out *htt
 	case info.Why != nil:
 		err := info.Account.Foresee(accounts.Requests, bytes, info.Verb == "watch")
 		info.Why.Rule(why.Place, err == nil, func() string { return fmt.Sprintf("%d bytes of the memory for requests", bytes) })
-		return r, func() {}, err
+		return func() {}, err
 	case arrives(r, info):
 		body := &arrivingBody{ReadCloser: r.Body, resource: resource, client: http.NewResponseController(w)}
 		if body.grant, err = info.Account.TakeRevocable(resource, bytes, body.expire); err == nil {
 			r.Body = body
 		}
-		return r, body.leave, err
+		return body.leave, err
 	case info.Caller == request.Unauthenticated:
 		g, err := info.Account.Take(resource, bytes)
-		return r, g.Release, err
+		return g.Release, err
 	case info.Verb == "watch":
 		ctx, cancel := context.WithCancel(r.Context())
 		g, err := info.Account.TakeRevocable(resource, bytes, cancel)
-		return r.WithContext(ctx), func() { g.Release(); cancel() }, err
+		request.SetContext(r, ctx)
+		return func() { g.Release(); cancel() }, err
 	}
 	g, err := info.Account.Take(resource, bytes)
-	return r, g.Release, err
+	return g.Release, err
 }
 
 // arrives reports whether a request has a body that is read before anything else can be done for it.

@@ -270,6 +270,9 @@ func With(ctx context.Context, info *Info) context.Context {
 	return context.WithValue(ctx, key{}, info)
 }
 
+// SetContext makes ctx the context of r itself: of a copy both would last as long as a watch.
+func SetContext(r *http.Request, ctx context.Context) { *r = *r.WithContext(ctx) }
+
 // From returns the Info that ctx carries. It panics if there is none.
 func From(ctx context.Context) *Info {
 	return ctx.Value(key{}).(*Info)
