@@ -41,10 +41,10 @@ type Event struct {
 	// At is when the event was received.
 	At time.Time
 
-	position uint64 // in the history, from 1, without gaps
-	shares   bool   // an event before it has the same version
-	after    state  // after the event
-	frames   frames
+	position uint64     // in the history, from 1, without gaps
+	shares   bool       // an event before it has the same version
+	after    state      // after the event
+	frames   tree.Memos // by frameKey
 }
 
 // eventOverhead is what an event takes besides its objects, in bytes: the struct, and the copies of

@@ -157,7 +157,7 @@ func ExampleEvent() {
 			fmt.Println("not selected")
 			continue
 		}
-		frame, err := events[0].Frame(upperCase{}, t)
+		frame, err := events[0].Frame(nil, upperCase{}, t)
 		must(err)
 		fmt.Printf("%s\n", frame)
 	}

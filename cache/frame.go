@@ -1,11 +1,6 @@
 package cache
 
-import (
-	"errors"
-	"sync/atomic"
-
-	"sluice/cache/tree"
-)
+import "sluice/cache/tree"
 
 // Encoder encodes events for all watches of one format. It must be comparable: watches whose
 // encoders are equal share frames.
@@ -18,14 +13,36 @@ type Encoder interface {
 	DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error)
 }
 
-// Frame returns the event encoded by enc, with the type that TypeFor returned. Recent events are
-// encoded once for all watches with equal encoders. The frame must not be changed.
-func (e *Event) Frame(enc Encoder, t Type) ([]byte, error) {
-	return e.frames.get(enc, t, e)
+// frameKey is the key of a frame among the memos of an event.
+type frameKey struct {
+	encoder Encoder
+	t       Type
 }
 
+// frameMemory is about how many bytes a frame takes besides its text.
+const frameMemory = 300
+
+// Frame returns the event encoded by enc, with the type that TypeFor returned. Recent events are
+// encoded once for all watches with equal encoders, as long as the budget keeps the frame. It must not be changed.
+func (e *Event) Frame(b *tree.Budget, enc Encoder, t Type) ([]byte, error) {
+	if frame, ok := e.frames.Recall(frameKey{enc, t}); ok {
+		return frame.([]byte), nil
+	}
+	frame, err := e.frames.Make(b, frameKey{enc, t}, func() (any, int64, error) {
+		frame, err := e.encode(enc, t)
+		return frame, int64(cap(frame)) + frameMemory, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return frame.([]byte), nil
+}
+
+// HasFrame reports whether another watch has encoded the event with enc, or is doing so.
+func (e *Event) HasFrame(enc Encoder, t Type) bool { return e.frames.Has(frameKey{enc, t}) }
+
 // Shared reports whether the event is recent, so that Frame returns what other watches hold, too.
-func (e *Event) Shared() bool { return !e.frames.evicted.Load() }
+func (e *Event) Shared() bool { return !e.frames.Retired() }
 
 // Size returns the stored bytes of the larger object that the event may show.
 func (e *Event) Size() int {
@@ -51,81 +68,10 @@ func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
 	return enc.AppendEvent(nil, t, o)
 }
 
-// frames memoizes the encodings of one event. Reading takes no lock.
-type frames struct {
-	head    atomic.Pointer[frame] // linked list
-	evicted atomic.Bool           // the event is not recent: encode, but do not keep
-}
-
-// frame is one encoding, or one that a reader is about to make. All readers that came meanwhile go on at once
-// when it is made: behind a mutex they would go on one after the other, before the first of them has written
-// anything.
-type frame struct {
-	enc  Encoder
-	t    Type
-	next *frame
-
-	made  atomic.Bool   // data and err are set
-	ready chan struct{} // closed after made is set
-	data  []byte
-	err   error
-}
-
-var errPanicked = errors.New("the encoder has panicked")
-
-func (f *frames) get(enc Encoder, t Type, e *Event) ([]byte, error) {
-	head := f.head.Load()
-	if n := head.find(enc, t); n != nil {
-		return n.wait()
-	}
-	if f.evicted.Load() {
-		return e.encode(enc, t)
-	}
-	mine := &frame{enc: enc, t: t, next: head, ready: make(chan struct{}), err: errPanicked}
-	for !f.head.CompareAndSwap(head, mine) {
-		head = f.head.Load()
-		if n := head.find(enc, t); n != nil {
-			return n.wait()
-		}
-		mine.next = head
-	}
-	if f.evicted.Load() { // evict ran meanwhile
-		f.head.Store(nil)
-	}
-	defer close(mine.ready)
-	mine.data, mine.err = e.encode(enc, t)
-	mine.made.Store(true)
-	return mine.data, mine.err
-}
-
-// find returns the frame of an encoder and a type in the list, nil if there is none.
-func (n *frame) find(enc Encoder, t Type) *frame {
-	for ; n != nil; n = n.next {
-		if n.enc == enc && n.t == t {
-			return n
-		}
-	}
-	return nil
-}
-
-// wait waits until the frame is made.
-func (n *frame) wait() ([]byte, error) {
-	if !n.made.Load() { // a closed channel would cost a lock
-		<-n.ready
-	}
-	return n.data, n.err
-}
-
-// evict drops the frames and keeps no new ones. It does not wait for an encoding that is running.
-func (f *frames) evict() {
-	f.evicted.Store(true)
-	f.head.Store(nil)
-}
-
 const (
 	// recentEvents is how many of the newest events keep their frames, for watches that keep up.
 	recentEvents = 512
-	// recentBytes is the limit of the data of their objects, in bytes.
+	// recentBytes is the limit of the data of their objects, in bytes. The frames themselves have a budget.
 	recentBytes = 8 << 20
 )
 
@@ -150,7 +96,7 @@ func (r *recentFrames) remove(e *Event) {
 func (r *recentFrames) evict(h *history) {
 	for r.events > recentEvents || (r.bytes > recentBytes && r.events > 1) {
 		e := h.at(h.n - r.events)
-		e.frames.evict()
+		e.frames.Retire()
 		r.remove(e)
 	}
 }

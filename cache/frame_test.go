@@ -36,7 +36,7 @@ func TestReadersOfOneFormatWaitForOneEncodingAndDelayNoOther(t *testing.T) {
 		read := make(chan string)
 		for range 10 {
 			go func() {
-				frame, err := e.Frame(slow, Added)
+				frame, err := e.Frame(nil, slow, Added)
 				if err != nil {
 					t.Error(err)
 				}
@@ -44,7 +44,7 @@ func TestReadersOfOneFormatWaitForOneEncodingAndDelayNoOther(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if frame, err := e.Frame(quick, Added); err != nil || string(frame) != "a" {
+		if frame, err := e.Frame(nil, quick, Added); err != nil || string(frame) != "a" {
 			t.Errorf("%q, %v", frame, err)
 		}
 		close(slow.gate)
@@ -66,20 +66,21 @@ func TestReadersGetAnErrorIfTheEncoderPanics(t *testing.T) {
 		enc := &gatedEncoder{gate: make(chan struct{}), panics: true}
 		go func() {
 			defer func() { _ = recover() }()
-			_, _ = e.Frame(enc, Added)
+			_, _ = e.Frame(nil, enc, Added)
 		}()
 		synctest.Wait()
 		waited := make(chan error)
 		go func() {
-			_, err := e.Frame(enc, Added)
+			_, err := e.Frame(nil, enc, Added)
 			waited <- err
 		}()
 		synctest.Wait()
 		close(enc.gate)
-		if err := <-waited; !errors.Is(err, errPanicked) {
+		if err := <-waited; !errors.Is(err, tree.ErrPanicked) {
 			t.Error(err)
 		}
-		if frame, err := e.Frame(enc, Added); !errors.Is(err, errPanicked) {
+		enc.panics = false
+		if frame, err := e.Frame(nil, enc, Added); err != nil || string(frame) != "a" {
 			t.Errorf("%q, %v", frame, err)
 		}
 	})

@@ -251,7 +251,7 @@ func TestEventTypeFollowsTheSelection(t *testing.T) {
 				t.Fatalf("got %v %v", got, concerns)
 			}
 			if concerns {
-				if frame, err := tt.event.Frame(&countingEncoder{}, got); err != nil || string(frame) != tt.frame {
+				if frame, err := tt.event.Frame(nil, &countingEncoder{}, got); err != nil || string(frame) != tt.frame {
 					t.Fatalf("frame %q, %v", frame, err)
 				}
 			}
@@ -297,9 +297,9 @@ func TestFrameOfARecentEventIsEncodedOnce(t *testing.T) {
 	if n, _, err := c.Next(buf); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	enc := &countingEncoder{}
+	enc, budget := &countingEncoder{}, tree.NewBudget(1<<20)
 	for range 5 {
-		if frame, err := buf[0].Frame(enc, Added); err != nil || string(frame) != "ADDED a/11" {
+		if frame, err := buf[0].Frame(budget, enc, Added); err != nil || string(frame) != "ADDED a/11" {
 			t.Fatalf("%q %v", frame, err)
 		}
 	}
@@ -309,10 +309,10 @@ func TestFrameOfARecentEventIsEncodedOnce(t *testing.T) {
 	for rv := range uint64(recentEvents + 1) {
 		add(12 + rv)
 	}
-	if buf[0].frames.head.Load() != nil {
+	if budget.Used() != 0 {
 		t.Fatal("the frames of an old event are kept")
 	}
-	if frame, err := buf[0].Frame(enc, Added); err != nil || string(frame) != "ADDED a/11" {
+	if frame, err := buf[0].Frame(budget, enc, Added); err != nil || string(frame) != "ADDED a/11" {
 		t.Fatalf("%q %v", frame, err)
 	}
 }
@@ -376,7 +376,7 @@ func TestFramesKeepTheirMemoryLimit(t *testing.T) {
 		}
 		h, recent := &s.all.history, 0
 		for i := range h.n {
-			if !h.at(i).frames.evicted.Load() {
+			if !h.at(i).frames.Retired() {
 				recent++
 			}
 		}

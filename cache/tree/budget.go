@@ -61,26 +61,35 @@ func (b *Budget) Limit() int64 {
 	return b.limit.Load()
 }
 
-// charge is the share of one memo in the budget.
+// charge is the share of one memo in the budget: nothing until it takes it, and once it is released.
 type charge struct {
 	budget   *Budget
-	size     int64
+	size     atomic.Int64
 	released atomic.Bool
+}
+
+// take takes bytes of the budget. It may run beside release.
+func (c *charge) take(size int64) {
+	c.budget.used.Add(size)
+	c.size.Store(size)
+	if c.released.Load() {
+		c.giveBack()
+	}
 }
 
 // release returns the bytes to the budget. Only the first call has an effect.
 func (c *charge) release() {
-	if !c.released.Swap(true) {
-		c.budget.used.Add(-c.size)
+	c.released.Store(true)
+	c.giveBack()
+}
+
+func (c *charge) giveBack() {
+	if n := c.size.Swap(0); n > 0 {
+		c.budget.used.Add(-n)
 	}
 }
 
 func (b *Budget) fits(size int64) bool { return b != nil && size <= b.limit.Load() }
-
-func (b *Budget) charge(size int64) *charge {
-	b.used.Add(size)
-	return &charge{budget: b, size: size}
-}
 
 // admit adds a memo that has been charged, and evicts others to keep the limit. The ring holds weak
 // pointers, so that the memos of segments that no snapshot has are freed with them.
@@ -124,7 +133,7 @@ func (b *Budget) evict() {
 		case m.touched.Swap(false):
 			b.hand++
 		default:
-			b.evicted.Add(m.charge.size)
+			b.evicted.Add(m.charge.size.Load())
 			m.owner.remove(m)
 			b.drop()
 		}

@@ -1,24 +1,28 @@
 package tree
 
 import (
-	"sync"
+	"errors"
 	"sync/atomic"
 )
 
-// memos are the memoized values of one segment. They are not copied.
-type memos struct {
-	list     atomic.Pointer[memoCell]
-	building sync.Mutex  // serializes the building of memos, so that each is built once
-	retired  atomic.Bool // the newest tree does not have the segment
+// Memos are the memoized values of one thing that does not change. Reading takes no lock. They are not copied.
+type Memos struct {
+	list    atomic.Pointer[memoCell]
+	retired atomic.Bool
 }
 
-// memo is one memoized value. Only touched changes after the list has it.
+// memo is one memoized value, or one that a reader is about to make. All readers that came meanwhile go on at once when it
+// is made: behind a mutex they would go on one after the other, before the first of them has written anything.
 type memo struct {
-	owner   *memos
+	owner   *Memos
 	key     any
-	value   any
 	charge  *charge
 	touched atomic.Bool // used since the hand of the budget passed
+
+	made  atomic.Bool   // value and err are set
+	ready chan struct{} // closed after made is set, or when build has panicked
+	value any
+	err   error
 }
 
 // memoCell is a cell of the linked list of memos.
@@ -33,40 +37,88 @@ type partKey struct {
 	key any
 }
 
-// make returns the value for a key, which build makes if there is none.
-func (s *memos) make(b *Budget, key any, build func() (value any, size int64, err error)) (any, error) {
-	s.building.Lock()
-	defer s.building.Unlock()
+// ErrPanicked is returned to those who have waited for a value whose build has panicked.
+var ErrPanicked = errors.New("what makes a shared value has panicked")
+
+// Make returns the value for a key, which build makes if there is none. Concurrent callers wait for one build. The size that
+// build returns is the approximate memory of the value in bytes. The value must not be changed.
+func (s *Memos) Make(b *Budget, key any, build func() (value any, size int64, err error)) (any, error) {
 	if m := s.find(key); m != nil {
-		return m.value, nil
+		return m.wait()
 	}
+	m := &memo{owner: s, key: key, charge: &charge{budget: b}, ready: make(chan struct{}), err: ErrPanicked}
+	for {
+		head := s.list.Load()
+		if other := head.find(key); other != nil {
+			return other.wait()
+		}
+		if s.retired.Load() {
+			value, _, err := build()
+			return value, err
+		}
+		if s.list.CompareAndSwap(head, &memoCell{m, head}) {
+			return m.make(build)
+		}
+	}
+}
+
+// make makes the value, and keeps it if the budget allows.
+func (m *memo) make(build func() (value any, size int64, err error)) (any, error) {
+	b, kept := m.charge.budget, false
+	defer func() {
+		if !kept {
+			m.owner.remove(m)
+		}
+		close(m.ready)
+	}()
 	value, size, err := build()
-	if err != nil || s.retired.Load() || !b.fits(size) {
+	m.value, m.err = value, err
+	m.made.Store(true)
+	if err != nil || m.owner.retired.Load() || !b.fits(size) {
 		return value, err
 	}
-	m := &memo{owner: s, key: key, value: value, charge: b.charge(size)}
-	_, part := key.(partKey)
+	_, part := m.key.(partKey)
 	m.touched.Store(!part) // memos of selections are evicted first, unless another read uses them
-	s.add(m)
+	m.charge.take(size)
 	b.admit(m)
-	if s.retired.Load() {
-		s.remove(m)
-	}
+	kept = !m.owner.retired.Load()
 	return value, nil
 }
 
-// recall returns the value for a key, if there is one.
-func (s *memos) recall(key any) (value any, ok bool) {
+// wait waits until the value is made.
+func (m *memo) wait() (any, error) {
+	if !m.made.Load() { // a closed channel would cost a lock
+		<-m.ready
+	}
+	m.touch()
+	return m.value, m.err
+}
+
+// touch tells the budget that the memo is used. It writes only what changes, for readers on other processors.
+func (m *memo) touch() {
+	if !m.touched.Load() {
+		m.touched.Store(true)
+	}
+}
+
+// Recall returns the value for a key, if there is one.
+func (s *Memos) Recall(key any) (value any, ok bool) {
 	m := s.find(key)
-	if m == nil {
+	if m == nil || !m.made.Load() || m.err != nil {
 		return nil, false
 	}
-	m.touched.Store(true)
+	m.touch()
 	return m.value, true
 }
 
-func (s *memos) find(key any) *memo {
-	for c := s.list.Load(); c != nil; c = c.next {
+// Has reports whether there is a value for a key, or one is being made.
+func (s *Memos) Has(key any) bool { return s.find(key) != nil }
+
+func (s *Memos) find(key any) *memo { return s.list.Load().find(key) }
+
+// find returns the memo of a key in the list from c on, nil if there is none.
+func (c *memoCell) find(key any) *memo {
+	for ; c != nil; c = c.next {
 		if c.key == key {
 			return c.memo
 		}
@@ -74,17 +126,8 @@ func (s *memos) find(key any) *memo {
 	return nil
 }
 
-func (s *memos) add(m *memo) {
-	for {
-		head := s.list.Load()
-		if s.list.CompareAndSwap(head, &memoCell{m, head}) {
-			return
-		}
-	}
-}
-
 // remove removes a memo. It builds a new list, because readers may be iterating over the old one.
-func (s *memos) remove(gone *memo) {
+func (s *Memos) remove(gone *memo) {
 	for {
 		head := s.list.Load()
 		var rest *memoCell
@@ -100,14 +143,17 @@ func (s *memos) remove(gone *memo) {
 	gone.charge.release()
 }
 
-// retire removes all memos when the newest tree no longer has the segment. Readers of older trees encode the
-// segment for themselves.
-func (s *memos) retire() {
+// Retire removes all memos and keeps no new ones: each reader makes the value for itself. It does not wait for one that is
+// being made.
+func (s *Memos) Retire() {
 	s.retired.Store(true)
 	for c := s.list.Swap(nil); c != nil; c = c.next {
 		c.charge.release()
 	}
 }
+
+// Retired reports whether no memos are kept.
+func (s *Memos) Retired() bool { return s.retired.Load() }
 
 // maxParts is the most memos of parts that a segment has: readers choose the selections, and each reader of
 // the segment looks through its memos one by one.
@@ -115,13 +161,13 @@ const maxParts = 32
 
 // makeRoom makes room for the memo of a part. It removes one that has not been used since the last
 // call which found none, and reports false if all have been.
-func (s *memos) makeRoom() bool {
+func (s *Memos) makeRoom() bool {
 	parts := s.parts()
 	if len(parts) < maxParts {
 		return true
 	}
 	for _, m := range parts {
-		if !m.touched.Load() {
+		if m.made.Load() && !m.touched.Load() {
 			s.remove(m)
 			return true
 		}
@@ -132,7 +178,7 @@ func (s *memos) makeRoom() bool {
 	return false
 }
 
-func (s *memos) parts() (parts []*memo) {
+func (s *Memos) parts() (parts []*memo) {
 	for c := s.list.Load(); c != nil; c = c.next {
 		if _, part := c.key.(partKey); part {
 			parts = append(parts, c.memo)

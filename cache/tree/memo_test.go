@@ -120,7 +120,7 @@ func TestUpdateRetiresTheMemosOfOneSegmentOnly(t *testing.T) {
 func TestMemoThatIsNotKeptEvictsNoOther(t *testing.T) {
 	retired := func() *Segment {
 		s := segmentOf(3)
-		s.memos.retire()
+		s.memos.Retire()
 		return s
 	}
 	for name, tt := range map[string]struct {
@@ -158,7 +158,7 @@ func TestRetiredSegmentKeepsNoMemo(t *testing.T) {
 	for range 20_000 {
 		s := segmentOf(1)
 		var retired sync.WaitGroup
-		retired.Go(s.memos.retire)
+		retired.Go(s.memos.Retire)
 		if _, err := s.Memo(budget, "x", b.build(1)); err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func (n *node) put(o *Object) *node {
 func (n *node) insert(o *Object) []*node {
 	if n.segment != nil {
 		i, found := n.segment.search(o.Key)
-		n.segment.memos.retire()
+		n.segment.memos.Retire()
 		return leaves(n.segment.with(i, o, found))
 	}
 	i := n.child(o.Key)
@@ -132,7 +132,7 @@ func (n *node) lowered() *node {
 func (n *node) without(k Key) *node {
 	if n.segment != nil {
 		i, _ := n.segment.search(k)
-		n.segment.memos.retire()
+		n.segment.memos.Retire()
 		if len(n.segment.objects) == 1 {
 			return nil
 		}
@@ -197,8 +197,8 @@ func fit(a, b *node) bool {
 
 // join returns a leaf of the objects of two.
 func join(a, b *node) *node {
-	a.segment.memos.retire()
-	b.segment.memos.retire()
+	a.segment.memos.Retire()
+	b.segment.memos.Retire()
 	return leaf(append(append([]*Object(nil), a.segment.objects...), b.segment.objects...))
 }
 

@@ -36,25 +36,13 @@ type Object struct {
 	Key    Key
 	RV     uint64   // metadata.resourceVersion
 	Data   []byte   // the object as the apiserver encoded it; the object owns the memory
-	Labels []Label  // in ascending order of keys
+	Labels []Label  // in ascending order of keys; see SetLabels
 	Fields []string // values of the resource's selectable fields, in the order of the resource
+
+	copied int // bytes of the text of labels that is a copy of the object's own
 
 	of   *Object       // of an index entry: the object that it stands for
 	hash atomic.Uint64 // memo of Hash; 0 means not computed
-}
-
-// Label is one label of an object. Equal labels should share the memory of their strings; see
-// [Intern].
-type Label struct{ Key, Value string }
-
-// Label returns the value of a label.
-func (o *Object) Label(key string) (value string, ok bool) {
-	for _, l := range o.Labels { // an object has few labels: a binary search would cost more
-		if l.Key == key {
-			return l.Value, true
-		}
-	}
-	return "", false
 }
 
 // Field returns the value of the selectable field at a position, "" if the object does not have it.
@@ -86,12 +74,30 @@ func (o *Object) Hash(compute func(*Object) uint64) uint64 {
 
 // objectOverhead is what an object takes besides the content of its slices, in bytes: the struct
 // and its pointer in a segment.
-const objectOverhead = 120
+const objectOverhead = 136
 
 // Size returns about how many bytes of memory the object takes, without strings that it shares.
 func (o *Object) Size() int64 {
 	if o == nil {
 		return 0
 	}
-	return int64(len(o.Data)+len(o.Key)+32*len(o.Labels)+16*len(o.Fields)) + objectOverhead
+	n := len(o.Data) + len(o.Key) + 32*len(o.Labels) + o.copied + 16*len(o.Fields)
+	for _, value := range o.Fields {
+		if len(value) > internMax {
+			n += len(value)
+		}
+	}
+	return int64(n) + objectOverhead
+}
+
+// objectMemory is about how much memory an object takes besides its data, with a few labels and
+// fields, in bytes.
+const objectMemory = objectOverhead + 234
+
+// beyond returns how many bytes an object takes besides its data and objectMemory, as one of many labels does.
+func (o *Object) beyond() int64 {
+	if o == nil {
+		return 0
+	}
+	return max(0, o.Size()-int64(len(o.Data))-objectMemory)
 }

@@ -111,7 +111,7 @@ func (r Run) Memo(b *Budget, key any, build func(objects []*Object) (value any, 
 		return r.Segment.Memo(b, key, build)
 	}
 	key = r.memoKey(key)
-	if r.Segment.memos.find(key) == nil && !r.Segment.memos.makeRoom() {
+	if !r.Segment.memos.Has(key) && !r.Segment.memos.makeRoom() {
 		value, _, err := build(r.Objects())
 		return value, err
 	}

@@ -26,7 +26,7 @@ type Segment struct {
 	objects []*Object
 	bytes   int64 // sum of len(Data)
 
-	memos    memos
+	memos    Memos
 	selected atomic.Bool   // a selection has read it
 	parts    atomic.Uint64 // the set of the objects that were in parts for which Run.Reread was called
 }
@@ -81,8 +81,8 @@ func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value 
 	if v, ok := s.Recall(key); ok {
 		return v, nil
 	}
-	return s.memos.make(b, key, func() (any, int64, error) { return build(s.objects) })
+	return s.memos.Make(b, key, func() (any, int64, error) { return build(s.objects) })
 }
 
 // Recall returns the value that Memo keeps for the key, if it still does.
-func (s *Segment) Recall(key any) (value any, ok bool) { return s.memos.recall(key) }
+func (s *Segment) Recall(key any) (value any, ok bool) { return s.memos.Recall(key) }

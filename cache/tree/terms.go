@@ -65,9 +65,13 @@ type (
 // termIndexEntry is the memory of a label or value in a termIndex, in bytes.
 const termIndexEntry = 4 + 8
 
-// labelPrints calls add with the fingerprint of each label of an object.
+// termIndexMax bounds the labels of a segment that is indexed. To sort more takes longer than to search each of the
+// objects, and each update of the segment would have them sorted again.
+const termIndexMax = 4096
+
+// labelPrints calls add with the fingerprint of each label of an object, of one that has too many only of some.
 func labelPrints(o *Object, add func(uint32)) {
-	for _, l := range o.Labels {
+	for _, l := range o.Labels[:min(len(o.Labels), termIndexMax+1)] {
 		add(fingerprint(l.Key, l.Value))
 	}
 }
@@ -81,10 +85,14 @@ func fieldPrints(position int) func(o *Object, add func(uint32)) {
 	}
 }
 
+// newTermIndex returns nil for objects of too many labels.
 func newTermIndex(objects []*Object, prints func(o *Object, add func(uint32))) *termIndex {
 	all := make([]uint64, 0, 4*len(objects)) // fingerprints, each before the position of its object
 	for i, o := range objects {
 		prints(o, func(p uint32) { all = append(all, uint64(p)<<8|uint64(i)) })
+		if len(all) > termIndexMax {
+			return nil
+		}
 	}
 	slices.Sort(all)
 	distinct := 0
@@ -140,7 +148,7 @@ func (s *Segment) candidates(t Terms, b *Budget) uint64 {
 	return all
 }
 
-// termIndex returns an index of the segment, or nil if there is none and it is not to be made.
+// termIndex returns an index of the segment, or nil if there is none and it is not to be made, or cannot be.
 func (s *Segment) termIndex(b *Budget, key any, make bool, prints func(o *Object, add func(uint32))) *termIndex {
 	if v, ok := s.Recall(key); ok {
 		return v.(*termIndex)
@@ -151,7 +159,11 @@ func (s *Segment) termIndex(b *Budget, key any, make bool, prints func(o *Object
 	s.selected.Store(false) // so that an index that the budget cannot keep is not made each time
 	v, _ := s.Memo(b, key, func(objects []*Object) (any, int64, error) {
 		x := newTermIndex(objects, prints)
+		if x == nil {
+			return x, termIndexEntry, nil
+		}
 		return x, int64(len(x.prints)) * termIndexEntry, nil
 	})
-	return v.(*termIndex)
+	x, _ := v.(*termIndex) // none if what makes it for another reader has panicked
+	return x
 }

@@ -165,3 +165,32 @@ func TestIndexesAreMadeForWhatIsSelectedAgain(t *testing.T) {
 		t.Errorf("then a selection reads %d objects", n)
 	}
 }
+
+// A segment of very many labels is not indexed, and is selected from all the same.
+func TestVeryManyLabelsAreNotIndexed(t *testing.T) {
+	numbers := make([]int, termIndexMax)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	var objects []*Object
+	for _, k := range []Key{"a", "b"} {
+		o, labels := withLabels(k, numbers, false)
+		o.SetLabels(labels)
+		objects = append(objects, o)
+	}
+	tree, budget := New(objects, nil), NewBudget(1<<20)
+	var terms Terms
+	terms.RequireLabel("k0007", "v0007")
+	for range 3 {
+		n := 0
+		for run := range tree.Select(terms, Range{}, budget) {
+			n += run.Len()
+		}
+		if n != len(objects) {
+			t.Errorf("%d objects are selected", n)
+		}
+	}
+	if budget.Used() > 1000 {
+		t.Errorf("the index takes %d bytes", budget.Used())
+	}
+}

@@ -1,6 +1,9 @@
 package tree
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+)
 
 // Tree holds objects in the order of their keys, and if it has an index also in the order of the values of
 // one field. It is immutable: an update returns another tree, which shares everything else with this one. The
@@ -9,12 +12,17 @@ type Tree struct {
 	root  *node
 	index *node // nil without an index, or without objects
 	field *int  // the position of the indexed field in Object.Fields; nil without an index
+
+	beyond int64 // the sum of Object.beyond
 }
 
 // New returns a tree of objects, which must be in strictly ascending order of keys. field is the position of
 // the field to index in Object.Fields, nil for none.
 func New(objects []*Object, field *int) Tree {
 	t := Tree{root: build(objects), field: field}
+	for _, o := range objects {
+		t.beyond += o.beyond()
+	}
 	if field != nil {
 		t.index = buildIndex(objects, *field)
 	}
@@ -29,6 +37,7 @@ func (t Tree) With(previous, next *Object) Tree {
 	} else {
 		t.root = t.root.put(next)
 	}
+	t.beyond += next.beyond() - previous.beyond()
 	if t.field != nil {
 		t.index = reindex(t.index, *t.field, previous, next)
 	}
@@ -39,6 +48,13 @@ func (t Tree) With(previous, next *Object) Tree {
 func (t Tree) Validate() error {
 	if err := validate(t.root); err != nil {
 		return err
+	}
+	beyond := t.beyond
+	for o := range t.Objects(Range{}) {
+		beyond -= o.beyond()
+	}
+	if beyond != 0 {
+		return fmt.Errorf("the memory of objects is %d bytes too large", beyond)
 	}
 	return validate(t.index)
 }
@@ -59,12 +75,8 @@ func (t Tree) Bytes() int64 {
 	return t.root.bytes
 }
 
-// objectMemory is about how much memory an object takes besides its data, with a few labels and
-// fields, in bytes.
-const objectMemory = objectOverhead + 250
-
 // Memory returns about how many bytes of memory the objects take.
-func (t Tree) Memory() int64 { return t.Bytes() + int64(t.Len())*objectMemory }
+func (t Tree) Memory() int64 { return t.Bytes() + int64(t.Len())*objectMemory + t.beyond }
 
 // Get returns the object with the given key, or nil.
 func (t Tree) Get(k Key) *Object { return t.root.get(k) }

@@ -1,6 +1,7 @@
 package cbor
 
 import (
+	"bytes"
 	"io"
 	"math"
 
@@ -10,10 +11,17 @@ import (
 )
 
 // Sequence reads the items of a CBOR sequence (RFC 8742), such as the events of a watch.
-type Sequence struct{ in *fxcbor.Decoder }
+type Sequence struct {
+	from io.Reader
+	in   *fxcbor.Decoder
+	long bool // the buffer of in has grown
+}
+
+// keptBuffer is how large a buffer may be that waits for the next item.
+const keptBuffer = 64 << 10
 
 // NewSequence returns a Sequence of what in delivers. It may read ahead.
-func NewSequence(in io.Reader) *Sequence { return &Sequence{wellFormed.NewDecoder(in)} }
+func NewSequence(in io.Reader) *Sequence { return &Sequence{from: in, in: wellFormed.NewDecoder(in)} }
 
 // wellFormed accepts items as long and deep as the apiserver does. AppendJSON checks what they contain.
 var wellFormed = func() fxcbor.DecMode {
@@ -29,7 +37,12 @@ var wellFormed = func() fxcbor.DecMode {
 // Next returns the bytes of the next item. The error is one of in, which is io.EOF between items, or
 // that of an item that is not well-formed.
 func (s *Sequence) Next() ([]byte, error) {
+	if s.long {
+		rest, _ := io.ReadAll(s.in.Buffered()) // of memory
+		s.in = wellFormed.NewDecoder(io.MultiReader(bytes.NewReader(rest), s.from))
+	}
 	var item fxcbor.RawMessage
 	err := s.in.Decode(&item)
+	s.long = len(item) > keptBuffer
 	return item, err
 }

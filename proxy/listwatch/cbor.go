@@ -31,6 +31,9 @@ type cborEvents struct {
 }
 
 func (c *cborEvents) next() (string, []byte, error) {
+	if cap(c.event) > keptBuffer {
+		c.event = nil
+	}
 	c.limit.left = frameLimit
 	item, err := c.in.Next()
 	if err != nil {

@@ -18,18 +18,6 @@ import (
 	"sluice/proxy/upstream"
 )
 
-const (
-	// pageSize is how many objects a page of a list has at most, firstPage how many the first one.
-	pageSize, firstPage = 500, 50
-	// pageBytes is about how long a page is at most: it is in memory besides the objects that are made of it.
-	pageBytes = 16 << 20
-)
-
-// nextPage returns how many objects to request after a page of some objects that has a length in bytes.
-func nextPage(objects, length int) int {
-	return min(max(1, objects*pageBytes/max(length, 1)), pageSize)
-}
-
 // Options sets up a Client.
 type Options struct {
 	// Opened is called when a watch of the resource is open. It returns a function that is called
@@ -157,7 +145,7 @@ func (c *Client) checkServer(ctx context.Context, reached uint64) error {
 
 // checkReached returns an error that wraps cache.ErrDiverged if the apiserver is at an older version.
 func (c *Client) checkReached(ctx context.Context, version uint64) error {
-	_, list, err := c.listMetadata(ctx, probeQuery(c.session.Description().Resource.Namespaced))
+	list, err := c.listMetadata(ctx, probeQuery(c.session.Description().Resource.Namespaced))
 	if err == nil && list.version < version {
 		err = cache.Behind(list.version, version)
 	}
@@ -199,19 +187,17 @@ func acceptMetadata(kind string) string {
 	return codec.MediaProtobuf + as + "," + codec.MediaJSON + as
 }
 
-// listMetadata lists the resource, or one page of it, reduced to the metadata of its objects.
-func (c *Client) listMetadata(ctx context.Context, query url.Values) (encoding, list, error) {
+// listMetadata lists what is short, reduced to the metadata of its objects.
+func (c *Client) listMetadata(ctx context.Context, query url.Values) (list, error) {
 	body, header, err := c.upstream.Get(ctx, c.path, query, acceptMetadata("PartialObjectMetadataList"))
 	if err != nil {
-		return nil, list{}, err
+		return list{}, err
 	}
 	e, err := encodingOf(header)
 	if err != nil {
-		return nil, list{}, err
+		return list{}, err
 	}
-	l, err := e.list(body)
-	l.size = len(body)
-	return e, l, err
+	return e.list(body)
 }
 
 // encodingOf returns the encoding of a response.

@@ -19,17 +19,17 @@ const settleTime = 130 * time.Second
 
 func TestChangedCRDRebuildsTheStore(t *testing.T) {
 	d := fake.Widgets
-	crd := func(field string) http.HandlerFunc {
-		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":".spec.%s"}]}],`+fake.WidgetNames+`}`, len(field), field))
+	crd := func(generation int, field string) http.HandlerFunc {
+		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":".spec.%s"}]}],`+fake.WidgetNames+`}`, generation, field))
 	}
 	steps := []step{
-		{"crd", crd("color")},
+		{"crd", crd(1, "color")},
 		{"watchlist", d.EndedAfter(settleTime, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 		{"crd", fake.Refuse(http.StatusInternalServerError)}, // tells nothing
-		{"crd", crd("color")},
+		{"crd", crd(1, "color")},
 		{"watch 10", d.Cut(d.Bookmark("11"))},
-		{"crd", crd("size")},
-		{"crd", crd("size")},
+		{"crd", crd(2, "size")},
+		{"crd", crd(2, "size")},
 		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"mime"
-	"net/url"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,16 +35,7 @@ type eventReader interface {
 type list struct {
 	version   uint64
 	continues string // the token of the next page; empty if there is none
-	size      int    // length of the body
 	items     iter.Seq2[[]byte, error]
-}
-
-// next returns the query for the page of some objects after l, or nil.
-func (l *list) next(objects int) url.Values {
-	if l.continues == "" {
-		return nil
-	}
-	return url.Values{"limit": {strconv.Itoa(objects)}, "continue": {l.continues}}
 }
 
 // metadata is what is read of an object's metadata.
@@ -57,15 +47,6 @@ type metadata struct {
 }
 
 func (m *metadata) key() tree.Key { return tree.KeyOf(string(m.namespace), string(m.name)) }
-
-// cacheLabels returns the labels as a cached object has them.
-func (m *metadata) cacheLabels() []tree.Label {
-	var labels []tree.Label
-	for key, value := range m.labels {
-		labels = append(labels, tree.Label{Key: tree.Intern(key), Value: tree.Intern(value)})
-	}
-	return labels
-}
 
 func parseVersion(rv []byte) (uint64, error) {
 	version, err := strconv.ParseUint(string(rv), 10, 64)

@@ -2,7 +2,9 @@ package listwatch
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice/codec"
+	"sluice/codec/cbor"
 	"sluice/test/support/fake"
 )
 
@@ -219,4 +222,53 @@ func TestListsInJSONNeedNotBeUTF8(t *testing.T) {
 		e.CheckPlayed(t)
 		e.check(t, 10, "a/x")
 	})
+}
+
+// The watches of a thousand resources would else each keep the longest event that they have had.
+func TestLongEventLeavesNoLargeBuffer(t *testing.T) {
+	pods := fake.ConfigMaps
+	text := strings.Repeat("a", 1<<20)
+	object := func(name, text string) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q,"resourceVersion":"1"},"text":%q}`, name, text)
+	}
+	var inJSON, inCBOR, inProtobuf []byte
+	names := []string{"a", "b", "c", "d"}
+	for i, name := range names {
+		long := ""
+		if i == 1 {
+			long = text
+		}
+		event := fmt.Sprintf("{\"type\":\"ADDED\",\"object\":%s}\n", object(name, long))
+		inJSON = append(inJSON, event...)
+		item, err := cbor.AppendFromJSON(nil, []byte(event))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inCBOR = append(inCBOR, item...)
+		raw, err := (&corev1.ConfigMap{ObjectMeta: fake.ObjectMeta("x/" + name + "@1"), Data: map[string]string{"a": long}}).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		inProtobuf = append(inProtobuf, pods.Frame("ADDED", enveloped("ConfigMap", raw))...)
+	}
+	for _, row := range []struct {
+		encoding
+		text []byte
+		kept func(eventReader) int
+	}{
+		{jsonEncoding{}, inJSON, func(r eventReader) int { return cap(r.(*jsonEvents).in.UnreadBuffer()) }},
+		{cborEncoding{}, inCBOR, func(r eventReader) int { return cap(r.(*cborEvents).event) }},
+		{protobufEncoding{}, inProtobuf, func(r eventReader) int { return cap(r.(*protobufEvents).frame) }},
+	} {
+		events := row.events(bytes.NewReader(row.text), readAhead)
+		for _, name := range names {
+			_, o, err := events.next()
+			if err != nil || !bytes.Contains(o[:min(200, len(o))], []byte(name)) {
+				t.Fatalf("%T: %v for %s", row.encoding, err, name)
+			}
+		}
+		if n := row.kept(events); n > 2*keptBuffer {
+			t.Errorf("%T keeps %d bytes", row.encoding, n)
+		}
+	}
 }

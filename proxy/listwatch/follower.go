@@ -3,7 +3,6 @@ package listwatch
 import (
 	"context"
 	"net/url"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -45,23 +44,13 @@ func (f *Follower) Follow(ctx context.Context, changed func(tree.Key, uint64)) e
 
 // list compares what is known with what there is.
 func (f *Follower) list(ctx context.Context, changed func(tree.Key, uint64)) (version uint64, err error) {
-	now, query := map[tree.Key]uint64{}, url.Values{"limit": {strconv.Itoa(pageSize)}}
-	for query != nil {
-		e, page, err := f.client.listMetadata(ctx, query)
-		if err != nil {
-			return 0, err
-		}
-		for item, err := range page.items {
-			if err != nil {
-				return 0, err
-			}
-			meta, err := e.metadata(item)
-			if err != nil {
-				return 0, err
-			}
-			now[meta.key()] = meta.version
-		}
-		version, query = page.version, page.next(pageSize)
+	now := map[tree.Key]uint64{}
+	version, err = f.client.pagesOfMetadata(firstPage).readMetadata(ctx, url.Values{}, func(meta metadata) error {
+		now[meta.key()] = meta.version
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	before := f.known
 	f.known = now

@@ -50,3 +50,59 @@ func TestInventoryOfAVersionFindsEveryDifferenceInItsPages(t *testing.T) {
 		}
 	}
 }
+
+// Who writes objects chooses how long their metadata is.
+func TestPagesOfInventoriesAreBounded(t *testing.T) {
+	d := fake.ConfigMaps
+	var l limits
+	steps := []step{
+		{"watchlist", d.Stream(d.Added("a/x@5"), d.Added("a/y@6"), d.InitialEventsEnd("10"))},
+		{"metadata", l.of(long(d, maxPageBytes, "", "a/x@5", "a/y@6"))},
+		{"metadata", l.of(long(d, pageBytes/2, "two", "a/x@5"))},
+		{"metadata", l.of(d.PageBody("10", "", "a/y@6"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(time.Second)
+		r, err := e.client.Session().Inventory(t.Context(), cache.Scope{}, 0)
+		if err != nil || !r.Matches(e.store.Snapshot()) || r.Bytes < maxPageBytes+pageBytes/2 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		l.check(t, firstPage, firstPage/shrink, 2*(firstPage/shrink)-1)
+		if got := e.client.Session().inventoryPage.Load(); got != 1 { // as two objects of so many bytes have shown
+			t.Errorf("the next inventory begins with %d objects", got)
+		}
+	})
+}
+
+// A list that is not of one version proves nothing.
+func TestInventoryIsOfOneVersion(t *testing.T) {
+	d := fake.ConfigMaps
+	first, gone := d.PageBody("20", "two", "a/x@5"), fake.Refuse(http.StatusGone)
+	for _, row := range []struct {
+		name    string
+		version uint64 // that is asked for
+		pages   []http.HandlerFunc
+		proves  uint64 // the version of the inventory; 0 if it fails
+	}{
+		{"the same", 0, []http.HandlerFunc{first, d.PageBody("20", "", "a/y@6")}, 20},
+		{"another one", 0, []http.HandlerFunc{first, d.PageBody("21", "", "a/y@6")}, 0},
+		{"a version that is gone", 0, []http.HandlerFunc{first, gone, d.PageBody("30", "two", "a/x@5"), d.PageBody("30", "", "a/y@6")}, 30},
+		{"a version that is gone again", 0, []http.HandlerFunc{first, gone, first, gone}, 0},
+		{"the version that was asked for is gone", 20, []http.HandlerFunc{first, gone}, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			steps := []step{{"watchlist", d.Stream(d.Added("a/x@5"), d.Added("a/y@6"), d.InitialEventsEnd("20"))}}
+			for _, page := range row.pages {
+				steps = append(steps, step{"metadata", page})
+			}
+			run(t, d, steps, func(t *testing.T, e *env) {
+				pass(time.Second)
+				r, err := e.client.Session().Inventory(t.Context(), cache.Scope{}, row.version)
+				if proves := err == nil && r.Version == row.proves && r.Matches(e.store.Snapshot()); proves != (row.proves > 0) {
+					t.Errorf("%+v, %v", r, err)
+				}
+				e.CheckPlayed(t)
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"io"
@@ -57,18 +58,27 @@ func (jsonEncoding) status(object []byte) (s metav1.Status, err error) {
 
 func (jsonEncoding) events(body io.Reader, _ int) eventReader {
 	limit := &limitReader{in: body}
-	return &jsonEvents{limit, jsontext.NewDecoder(limit, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	return &jsonEvents{limit: limit, in: jsonSequence(limit)}
+}
+
+func jsonSequence(in io.Reader) *jsontext.Decoder {
+	return jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // jsonEvents reads the events of a watch in JSON.
 type jsonEvents struct {
 	limit *limitReader
 	in    *jsontext.Decoder
+	long  bool // the buffer has grown
 }
 
 func (j *jsonEvents) next() (string, []byte, error) {
+	if j.long {
+		j.in, j.long = jsonSequence(io.MultiReader(bytes.NewReader(bytes.Clone(j.in.UnreadBuffer())), j.limit)), false
+	}
 	j.limit.left = frameLimit
 	event, err := j.in.ReadValue()
+	j.long = len(event) > keptBuffer
 	if err != nil {
 		if !j.limit.ended {
 			err = malformed(err)

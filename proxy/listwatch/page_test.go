@@ -2,47 +2,142 @@ package listwatch
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"sluice/cache/reflector"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/test/support/fake"
 )
 
-// A page is in memory besides the objects that are made of it, so large objects come in small pages.
-func TestPagesOfLargeObjectsAreSmall(t *testing.T) {
-	d := fake.Widgets
-	var mu sync.Mutex
-	var limits []string
-	counted := func(serve http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			limits = append(limits, r.URL.Query().Get("limit"))
-			mu.Unlock()
-			serve(w, r)
-		}
+// limits records the limits of requests.
+type limits struct {
+	mu  sync.Mutex
+	all []string
+}
+
+// of returns a response that records the limit of its request.
+func (l *limits) of(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		l.all = append(l.all, r.URL.Query().Get("limit"))
+		l.mu.Unlock()
+		serve(w, r)
 	}
-	// White space is part of a page, too.
-	long := fake.Body(codec.MediaJSON, append(d.Page("10", "two", "a/x@3"), bytes.Repeat([]byte(" "), 2*pageBytes)...))
-	steps := []step{
-		{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
-		{"page", counted(long)},
-		{"page two", counted(d.PageBody("10", "three", "b/x@4"))},
-		{"page three", counted(d.PageBody("10", "", "c/x@5"))},
-		{"watch 10", d.Stream()},
+}
+
+// check compares what has been recorded, and begins anew.
+func (l *limits) check(t *testing.T, want ...int) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if got := strings.Join(l.all, " "); got != strings.Trim(fmt.Sprint(want), "[]") {
+		t.Errorf("pages are requested with limits %s, want %v", got, want)
 	}
+	l.all = nil
+}
+
+// long returns a page that is longer by some white space, which is part of a page too.
+func long(d fake.Resource, by int, next string, objects ...string) http.HandlerFunc {
+	return fake.Body(codec.MediaJSON, append(d.InJSON().Page("10", next, objects...), bytes.Repeat([]byte(" "), by)...))
+}
+
+// listed checks that a store of three widgets is filled by steps, whose pages have these limits.
+func listed(t *testing.T, steps []step, l *limits, want ...int) {
+	t.Helper()
 	run(t, fake.Widgets, steps, func(t *testing.T, e *env) {
 		pass(time.Minute)
 		e.CheckPlayed(t)
 		e.check(t, 10, "a/x", "b/x", "c/x")
-		want := []string{strconv.Itoa(firstPage), strconv.Itoa(firstPage/2 - 1), strconv.Itoa(pageSize)}
-		for i, limit := range limits {
-			if limit != want[i] {
-				t.Errorf("page %d is requested with limit %s, want %s", i, limit, want[i])
-			}
+		l.check(t, want...)
+	})
+}
+
+// A page is in memory besides the objects that are made of it, so large objects come in small pages.
+func TestPagesOfLargeObjectsAreSmall(t *testing.T) {
+	d := fake.Widgets
+	var l limits
+	steps := []step{
+		{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+		{"page", l.of(long(d, pageBytes, "two", "a/x@3"))},
+		{"page two", l.of(d.PageBody("10", "three", "b/x@4"))},
+		{"page three", l.of(d.PageBody("10", "", "c/x@5"))},
+		{"watch 10", d.Stream()},
+	}
+	listed(t, steps, &l, firstPage, firstPage-1, 2*firstPage-2)
+}
+
+// Who writes objects may put long ones behind any number of short ones.
+func TestPageThatIsTooLongIsRequestedAgainWithFewerObjects(t *testing.T) {
+	d := fake.Widgets
+	var l limits
+	steps := []step{
+		{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+		{"page", l.of(d.PageBody("10", "two", "a/x@3"))},
+		{"page two", l.of(long(d, maxPageBytes, "three", "b/x@4", "c/x@5"))},
+		{"page two", l.of(long(d, maxPageBytes/2, "three", "b/x@4"))},
+		{"page three", l.of(d.PageBody("10", "", "c/x@5"))},
+		{"watch 10", d.Stream()},
+	}
+	listed(t, steps, &l, firstPage, 2*firstPage, 2*firstPage/shrink, 2*firstPage/shrink-1)
+}
+
+// Nothing is asked for again without end: a single object has no limit but that of all responses.
+func TestPageOfOneObjectMayBeLong(t *testing.T) {
+	d := fake.Widgets
+	u, end := fake.New(t, d, []fake.Step{{Call: "page", Respond: long(d, maxPageBytes, "", "a/x@3")}}).Upstream()
+	defer end()
+	pages := &pager{client: New(u, d.GVR, Options{}), accept: codec.MediaJSON, size: 1, most: pageSize}
+	read := 0
+	_, err := pages.read(t.Context(), url.Values{"continue": {""}}, func(http.Header, []byte) (list, error) {
+		read++
+		return list{version: 10}, nil
+	})
+	if err != nil || read != 1 {
+		t.Errorf("%d pages, %v", read, err)
+	}
+}
+
+// The cells of a Table can be much longer than its objects.
+func TestStoreIsFilledWithoutATableThatIsTooLong(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"table", long(d, 33<<20, "")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(time.Millisecond)
+		e.CheckPlayed(t)
+		e.check(t, 10, "a/x")
+	})
+}
+
+func TestFollowerReadsLongMetadata(t *testing.T) {
+	d := fake.ConfigMaps
+	var l limits
+	steps := []fake.Step{
+		{Call: "metadata", Respond: l.of(long(d, maxPageBytes, "", "a/x@3", "b/x@4"))},
+		{Call: "metadata", Respond: l.of(d.PageBody("10", "two", "a/x@3"))},
+		{Call: "metadata", Respond: l.of(d.PageBody("10", "", "b/x@4"))},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		u, end := fake.New(t, d, steps).Upstream()
+		defer end()
+		var changed []string
+		err := NewFollower(u, d.GVR, nil).Follow(t.Context(), func(k tree.Key, _ uint64) { changed = append(changed, string(k)) })
+		slices.Sort(changed)
+		if want := []string{"a/x", "b/x"}; !errors.Is(err, reflector.ErrExpired) || !slices.Equal(changed, want) {
+			t.Errorf("%v have changed, %v", changed, err)
 		}
+		l.check(t, firstPage, firstPage/shrink, 2*(firstPage/shrink))
 	})
 }

@@ -31,11 +31,14 @@ const (
 // Probe implements fence.Apiserver. The list also makes the apiserver's own watch cache advance, without
 // which a second watch would receive no bookmark.
 func (s *Session) Probe(ctx context.Context) (version uint64, err error) {
-	_, list, err := s.listVerified(ctx, probeQuery(s.Description().Resource.Namespaced))
+	version, err = s.verified(ctx, func() (uint64, error) {
+		l, err := s.client.listMetadata(ctx, probeQuery(s.Description().Resource.Namespaced))
+		return l.version, err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("probe: %w", classify(err))
 	}
-	return list.version, nil
+	return version, nil
 }
 
 // probeQuery returns the query of a consistent list of which only the version matters. The apiserver
@@ -50,48 +53,47 @@ func probeQuery(namespaced bool) url.Values {
 	return query
 }
 
-// Inventory implements fence.Apiserver by a list of the metadata of all objects in the scope: at exactly a version in
-// pages, which are in memory one by one.
-func (s *Session) Inventory(ctx context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error) {
-	r, query := &cache.Inventory{Scope: scope}, queryOf(scope)
-	if version > 0 {
-		query.Set("resourceVersion", strconv.FormatUint(version, 10))
-		query.Set("resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
-		query.Set("limit", strconv.Itoa(pageSize))
-	}
-	for query != nil {
-		e, page, err := s.listVerified(ctx, query)
-		if err == nil {
-			err = addPage(r, e, page)
+// inventoryTries is how often an inventory begins anew because the apiserver has lost the version that its first pages are of.
+const inventoryTries = 2
+
+// Inventory implements fence.Apiserver by a list of the metadata of all objects in the scope, in pages, which are in memory one
+// by one.
+func (s *Session) Inventory(ctx context.Context, scope cache.Scope, version uint64) (r *cache.Inventory, err error) {
+	length := 0
+	for range inventoryTries {
+		r, err = s.inventory(ctx, scope, version)
+		length += r.Bytes
+		if version > 0 || !apierrors.IsGone(err) {
+			break
 		}
-		if err != nil {
-			return nil, fmt.Errorf("inventory: %w", classify(err))
-		}
-		query = page.next(pageSize)
 	}
-	if version > 0 && r.Version != version {
-		return nil, fmt.Errorf("inventory at version %d is of version %d", version, r.Version)
+	r.Bytes = length
+	if err != nil {
+		return r, fmt.Errorf("inventory: %w", classify(err))
+	}
+	if scope == (cache.Scope{}) {
+		s.inventoryPage.Store(int64(min(nextPage(r.Len(), length), metadataPage)))
 	}
 	return r, nil
 }
 
-// addPage adds a page of a list to an inventory.
-func addPage(r *cache.Inventory, e encoding, page list) error {
-	r.Version = page.version
-	r.Bytes += page.size
-	for item, err := range page.items {
-		if err != nil {
-			return err
-		}
-		meta, err := e.metadata(item)
-		if err != nil {
-			return err
-		}
-		if err := r.Add(meta.key(), meta.version); err != nil {
-			return err
-		}
+// inventory takes an inventory once. With an error it returns what has been read.
+func (s *Session) inventory(ctx context.Context, scope cache.Scope, version uint64) (r *cache.Inventory, err error) {
+	query := queryOf(scope)
+	if version > 0 {
+		query.Set("resourceVersion", strconv.FormatUint(version, 10))
+		query.Set("resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
 	}
-	return nil
+	r = &cache.Inventory{Scope: scope}
+	pages := s.client.pagesOfMetadata(int(cmp.Or(s.inventoryPage.Load(), firstPage)))
+	r.Version, err = s.verified(ctx, func() (uint64, error) {
+		return pages.readMetadata(ctx, query, func(meta metadata) error { return r.Add(meta.key(), meta.version) })
+	})
+	r.Bytes = pages.length
+	if err == nil && version > 0 && r.Version != version {
+		err = fmt.Errorf("inventory at version %d is of version %d", version, r.Version)
+	}
+	return r, err
 }
 
 // queryOf returns the query of a list of a scope.
@@ -112,21 +114,21 @@ func queryOf(scope cache.Scope) url.Values {
 	return url.Values{"fieldSelector": {fields.AndSelectors(terms...).String()}}
 }
 
-// listVerified lists metadata. It returns an error wrapping cache.ErrDiverged if the CRD has changed
-// before the version of the list: the store may not show a write that only the new one allowed. A
-// version of the CRDs that is as new is mostly known by the time of the list's.
-func (s *Session) listVerified(ctx context.Context, query url.Values) (encoding, list, error) {
+// verified calls list, which returns the version of a list. It returns an error wrapping cache.ErrDiverged if the CRD has changed
+// before that version: the store may not show a write that only the new one allowed. A version of the CRDs that is as new
+// is mostly known by the time of the list's.
+func (s *Session) verified(ctx context.Context, list func() (uint64, error)) (version uint64, err error) {
 	d := s.Description()
 	unchanged := make(chan uint64, 1)
 	go func() { unchanged <- s.client.discovery.UnchangedAt(ctx, d) }()
-	e, l, err := s.client.listMetadata(ctx, query)
-	if at := <-unchanged; err == nil && at < l.version {
+	version, err = list()
+	if at := <-unchanged; err == nil && at < version {
 		err = s.client.discovery.Verify(ctx, d)
 	}
 	if errors.Is(err, discovery.ErrChanged) {
 		err = fmt.Errorf("%w: %w", err, cache.ErrDiverged)
 	}
-	return e, l, err
+	return version, err
 }
 
 // SecondWatch implements fence.Apiserver.

@@ -15,6 +15,10 @@ import (
 // be several times as long.
 const frameLimit = 32 << 20
 
+// keptBuffer is how large a buffer of a watch may be that waits for its next event. The watches of a thousand resources
+// would else each keep the longest event that they have had, which no budget knows.
+const keptBuffer = 64 << 10
+
 // protobufEncoding reads Protobuf. Its objects are raw messages, without envelope.
 type protobufEncoding struct{}
 
@@ -71,6 +75,9 @@ func (p *protobufEvents) next() (string, []byte, error) {
 }
 
 func (p *protobufEvents) read() ([]byte, error) {
+	if cap(p.frame) > keptBuffer {
+		p.frame = nil
+	}
 	var head [4]byte
 	if _, err := io.ReadFull(p.in, head[:]); err != nil {
 		return nil, err

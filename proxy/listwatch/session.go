@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -27,6 +26,9 @@ type Session struct {
 	client      *Client
 	refreshing  sync.Mutex
 	description atomic.Pointer[discovery.Description]
+	// inventoryPage is how many objects the first page of an inventory has, as the last inventory of all objects has shown;
+	// zero before that.
+	inventoryPage atomic.Int64
 }
 
 func newSession(c *Client, d *discovery.Description) *Session {
@@ -102,36 +104,28 @@ func (s *Session) encodingOf(h http.Header, fills bool) (encoding, error) {
 
 // list reads the state in pages.
 func (s *Session) list(ctx context.Context, yield func(*tree.Object)) (uint64, error) {
-	size := firstPage
-	query := url.Values{"limit": {strconv.Itoa(size)}}
-	for {
-		body, header, err := s.client.upstream.Get(ctx, s.client.path, query, s.accept())
-		if err != nil {
-			return 0, err
-		}
+	pages := &pager{client: s.client, accept: s.accept(), size: firstPage, most: pageSize}
+	return pages.read(ctx, url.Values{}, func(header http.Header, body []byte) (list, error) {
 		e, err := s.encodingOf(header, true)
 		if err != nil {
-			return 0, err
+			return list{}, err
 		}
 		page, err := e.list(body)
 		if err != nil {
-			return 0, s.undecodable(err)
+			return list{}, s.undecodable(err)
 		}
 		for item, err := range page.items {
 			if err != nil {
-				return 0, err
+				return list{}, err
 			}
 			o, err := s.item(e, item)
 			if err != nil {
-				return 0, err
+				return list{}, err
 			}
 			yield(o)
 		}
-		size = nextPage(size, len(body))
-		if query = page.next(size); query == nil {
-			return page.version, nil
-		}
-	}
+		return page, nil
+	})
 }
 
 // item makes an object to store of an item of a list. The items of typed resources have no kind and
@@ -156,6 +150,7 @@ func (s *Session) object(e encoding, data []byte) (*tree.Object, error) {
 			return nil, s.rebuildAsJSON(err)
 		}
 	}
+	data = bytes.Clone(data)
 	meta, err := e.metadata(data)
 	if err != nil {
 		return nil, err
@@ -164,9 +159,9 @@ func (s *Session) object(e encoding, data []byte) (*tree.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tree.Object{
-		Key: meta.key(), RV: meta.version, Data: bytes.Clone(data), Labels: meta.cacheLabels(), Fields: fields,
-	}, nil
+	o := &tree.Object{Key: meta.key(), RV: meta.version, Data: data, Fields: fields}
+	o.SetLabels(meta.labels)
+	return o, nil
 }
 
 var _ fence.Apiserver = (*Session)(nil)

@@ -8,7 +8,7 @@ import (
 
 const (
 	// enforceEvery is how often the stores are measured against the limits.
-	enforceEvery = 30 * time.Second
+	enforceEvery = 3 * time.Second
 	// tooLargeFor is for how long the reads of a resource pass after its store was stopped, or not filled, for
 	// want of memory.
 	tooLargeFor = 10 * time.Minute

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,14 +22,15 @@ const (
 	// long to complete one that is read as a whole.
 	headerTimeout = time.Minute
 	bodyTimeout   = 5 * time.Minute
-	// maxBody bounds a response that is read as a whole, in bytes: a page of 500 objects of the
-	// largest size that etcd accepts.
-	maxBody = 1 << 30
-	// firstBuffer and maxFirstBuffer bound what is allocated for a body before it is read, in bytes.
-	firstBuffer, maxFirstBuffer = 4 << 10, 16 << 20
+	// maxBody bounds a response that is read as a whole, in bytes. It is more than the largest object: etcd accepts 1.5 MiB, and
+	// JSON can be six times as long.
+	maxBody = 32 << 20
 	// maxMessage bounds the text that is read of an error, in bytes: enough to find its cause.
 	maxMessage = 512
 )
+
+// ErrTooLong is returned for a response that is longer than what may be read as a whole.
+var ErrTooLong = errors.New("response is too long")
 
 // Open sends a GET request of Sluice's own and returns its response, of status 200. Any other status
 // is returned as an *apierrors.StatusError. The caller must close the body.
@@ -74,7 +74,7 @@ func (u *Upstream) open(ctx context.Context, path string, query url.Values, head
 // CORS returns the headers by which the apiserver lets scripts of an origin read its responses: it adds the same ones to
 // every response (wire.md 9). There are none if it does not allow the origin.
 func (u *Upstream) CORS(ctx context.Context, origin string) (http.Header, error) {
-	_, all, err := u.get(ctx, "/version", nil, http.Header{"Accept": {"application/json"}, "Origin": {origin}})
+	_, all, err := u.get(ctx, "/version", nil, maxBody, http.Header{"Accept": {"application/json"}, "Origin": {origin}})
 	cors := http.Header{}
 	for name, values := range all {
 		if strings.HasPrefix(name, "Access-Control-") {
@@ -86,10 +86,19 @@ func (u *Upstream) CORS(ctx context.Context, origin string) (http.Header, error)
 
 // Get is like Open and reads the whole body.
 func (u *Upstream) Get(ctx context.Context, path string, query url.Values, accept string) ([]byte, http.Header, error) {
-	return u.get(ctx, path, query, http.Header{"Accept": {accept}})
+	return u.GetUpTo(ctx, path, query, accept, maxBody)
 }
 
-func (u *Upstream) get(ctx context.Context, path string, query url.Values, header http.Header) ([]byte, http.Header, error) {
+// GetUpTo is like Get for a body of at most some bytes. The error of a longer one wraps ErrTooLong.
+func (u *Upstream) GetUpTo(
+	ctx context.Context, path string, query url.Values, accept string, most int64,
+) ([]byte, http.Header, error) {
+	return u.get(ctx, path, query, min(most, maxBody), http.Header{"Accept": {accept}})
+}
+
+func (u *Upstream) get(
+	ctx context.Context, path string, query url.Values, most int64, header http.Header,
+) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, bodyTimeout)
 	defer cancel()
 	resp, err := u.open(ctx, path, query, header)
@@ -97,16 +106,14 @@ func (u *Upstream) get(ctx context.Context, path string, query url.Values, heade
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	// Inventories are long and frequent: a body that grows piece by piece is allocated several times.
-	var body bytes.Buffer
-	body.Grow(int(min(max(resp.ContentLength, firstBuffer), maxFirstBuffer)) + bytes.MinRead)
-	if _, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1)); err != nil {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1)) // in pieces, which it joins: it holds a body twice at most
+	if err == nil && int64(len(body)) > most {
+		err = fmt.Errorf("%w: more than %d bytes", ErrTooLong, most)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	if body.Len() > maxBody {
-		return nil, nil, fmt.Errorf("response is longer than %d bytes", maxBody)
-	}
-	return body.Bytes(), resp.Header, nil
+	return body, resp.Header, nil
 }
 
 // Version returns the version of the apiserver.

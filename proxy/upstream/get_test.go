@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,6 +29,20 @@ func TestStatusErrorsTellRetryAfter(t *testing.T) {
 		})
 		if seconds, ok := apierrors.SuggestsClientDelay(err); seconds != want || ok != (want > 0) {
 			t.Errorf("%q: %d, %v", header, seconds, ok)
+		}
+	}
+}
+
+// A body is in memory as a whole.
+func TestBodiesThatAreTooLongAreErrors(t *testing.T) {
+	a := newAPIServer(t, func(s *http.Server) {
+		s.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 100<<10)) })
+	})
+	u := a.connect(t, false, nil)
+	for most, fits := range map[int64]bool{0: false, 100<<10 - 1: false, 100 << 10: true, math.MaxInt64: true} {
+		body, _, err := u.GetUpTo(t.Context(), "/", nil, "*/*", most)
+		if errors.Is(err, ErrTooLong) == fits || (err == nil) != fits || fits && len(body) != 100<<10 {
+			t.Errorf("up to %d: %d bytes, %v", most, len(body), err)
 		}
 	}
 }

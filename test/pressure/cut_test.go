@@ -18,8 +18,7 @@ func TestAStoreFillsThoughEveryStreamingListIsCutShort(t *testing.T) {
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	c := r.counts()
 	t.Logf("%v", c)
-	const pages = 2 + listBytes/(16<<20)
-	if cut := len(r.cutTimes()); cut != 2 || c.listed.requests != cut+pages {
+	if cut := len(r.cutTimes()); cut != 2 || c.listed.requests != cut+listPages {
 		t.Errorf("%d lists are cut; %v", cut, c)
 	}
 }

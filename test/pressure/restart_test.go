@@ -36,7 +36,7 @@ func TestInformersOfARestartShareTheFill(t *testing.T) {
 	}
 	c := r.counts()
 	t.Logf("%v", c)
-	const own = 3 + listBytes/(16<<20) // a streaming list, or one in pages
+	const own = listPages // a streaming list, or one in pages
 	if c.listed.requests > own || c.listed.bytes > 2*listBytes {
 		t.Errorf("Sluice lists %+v", c.listed)
 	}

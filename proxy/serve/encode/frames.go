@@ -9,18 +9,18 @@ import (
 	"sluice/codec/table"
 )
 
-// Block returns the frame of an event that all watches of the format in one coding share.
-func (e *Format) Block(event *cache.Event, t cache.Type, coding splice.Coding) (splice.Block, error) {
-	packed, err := event.Frame(blockEncoder{e, coding}, t)
-	if err != nil {
-		return splice.Block{}, err
+// Frames returns the encoder of the frames that all watches of the format in one coding share. Those that are compressed are
+// packed blocks.
+func (e *Format) Frames(coding splice.Coding) cache.Encoder {
+	if coding == splice.Identity {
+		return e
 	}
-	return splice.Unpack(packed), nil
+	return blockEncoder{e, coding}
 }
 
-// WriteAged writes an event of Tables with its ages as of now.
-func (e *Format) WriteAged(event *cache.Event, t cache.Type, write func(text []byte) error) error {
-	packed, err := event.Frame(agelessFrames{e}, t)
+// WriteAged writes an event of Tables with its ages as of now. The budget keeps what has no age.
+func (e *Format) WriteAged(b *tree.Budget, event *cache.Event, t cache.Type, write func(text []byte) error) error {
+	packed, err := event.Frame(b, agelessFrames{e}, t)
 	if err != nil {
 		return err
 	}

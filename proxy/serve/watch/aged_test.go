@@ -44,7 +44,7 @@ func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 					if err := out.begin(); err != nil {
 						t.Fatal(err)
 					}
-					if err := encoder.WriteAged(e, kind, out.write); err != nil {
+					if err := encoder.WriteAged(nil, e, kind, out.write); err != nil {
 						t.Fatal(err)
 					}
 					out.end()

@@ -310,7 +310,7 @@ func (l *loop) writeText(e *cache.Event, t cache.Type) error {
 	case encoder.Shareable():
 		return l.out.frame(e, t, encoder)
 	case encoder.Memoizable() && !l.first():
-		return encoder.WriteAged(e, t, l.out.write)
+		return encoder.WriteAged(l.server.Encoded, e, t, l.out.write)
 	}
 	o, err := e.ObjectFor(encoder, t)
 	if err != nil {

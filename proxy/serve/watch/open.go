@@ -106,11 +106,12 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	}
 	response.SetCoding(w.Header(), coding)
 	w.WriteHeader(http.StatusOK)
+	p.Info.Query = nil // nobody reads it any more
 	metrics := s.Metrics.of(p.Info)
 	metrics.opened()
 	work := s.CPU.Work(r.Context(), p.Info.Account.Key, p.Examined(start.state))
 	out := newWriter(w, work, coding)
-	out.encoded = &p.Info.Encoded
+	out.budget, out.encoded = s.Encoded, &p.Info.Encoded
 	l := &loop{opening: start, plan: p, server: s, proofs: a.Proofs, r: r, out: out, metrics: metrics}
 	if p.Format.Format().Shape == codec.Table { // its first event has the columns, which cannot be sent again
 		l.columnsChanged = p.Resource.ColumnsChanged()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/serve"
@@ -64,6 +65,78 @@ func TestInitialEventsCountTheirBuffers(t *testing.T) {
 	}
 }
 
+// longFoo returns a version of the first object of servetest.Foos with a text of so many bytes.
+func longFoo(version uint64, length int) *tree.Object {
+	o := servetest.Foo(0, version)
+	o.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000000","resourceVersion":"%d"},"text":"%s"}`, version, strings.Repeat("a", length))
+	return o
+}
+
+// One user can have 10 objects of 1 MiB in each of ten resources and watch all of them in six formats: the frames of the
+// recent events took 1.1 GB.
+func TestFramesOfRecentEventsKeepTheBudget(t *testing.T) {
+	const length, limit = 300 << 10, 1 << 20
+	synctest.Test(t, func(t *testing.T) {
+		budget := tree.NewBudget(limit)
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Encoded: budget, SlowReaders: flowcontrol.NewSlowReaders()})
+		var watches []*servetest.WatchClient
+		for query, accept := range map[string]string{"": "application/json", "&pretty=1": "application/json", "&pretty=0": "application/cbor"} {
+			watches = append(watches, e.Watch(servetest.FooWatch+servetest.FromThree+query, http.Header{"Accept": {accept}}))
+		}
+		for version := uint64(4); version < 10; version++ {
+			e.Apply(cache.Modified, longFoo(version, length))
+			synctest.Wait()
+			if n := budget.Used(); n < length || n > limit {
+				t.Errorf("%d bytes of frames are kept", n)
+			}
+		}
+		for i, c := range watches {
+			if n := len(c.TakeBytes()); n < 6*length {
+				t.Errorf("watch %d gets %d bytes", i, n)
+			}
+			c.Leave()
+		}
+	})
+}
+
+// A long frame takes a turn of the processors before it is made, and nobody waits for a turn once it is.
+func TestWatchThatMakesALongFrameTakesATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cpu := flowcontrol.NewCPU(1)
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{
+			Encoded: tree.NewBudget(1 << 30), CPU: cpu, SlowReaders: flowcontrol.NewSlowReaders(),
+		})
+		first := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
+		synctest.Wait()
+		busy := func() (end func()) {
+			work := cpu.Work(t.Context(), accounts.ByUser("other"), 1<<30)
+			if err := work.Next(); err != nil {
+				t.Fatal(err)
+			}
+			return work.Rest
+		}
+		end := busy()
+		e.Apply(cache.Modified, longFoo(4, 300<<10))
+		synctest.Wait()
+		if n := len(first.TakeBytes()); n > 0 {
+			t.Errorf("%d bytes without a turn", n)
+		}
+		end()
+		synctest.Wait()
+		if n := len(first.TakeBytes()); n < 300<<10 {
+			t.Errorf("%d bytes after its turn", n)
+		}
+		defer busy()()
+		second := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
+		synctest.Wait()
+		if len(second.TakeBytes()) == 0 {
+			t.Error("a watch waits for a turn although there is a frame")
+		}
+		first.Leave()
+		second.Leave()
+	})
+}
+
 // Each watch of Tables makes a text of its own of an event. 130 watches of one ConfigMap kept 900 MB.
 func TestTextOfALongEventCountsBeforeItIsMade(t *testing.T) {
 	const length = 300 << 10
@@ -73,9 +146,7 @@ func TestTextOfALongEventCountsBeforeItIsMade(t *testing.T) {
 			e.Accounts = accounts.New(accounts.Totals{accounts.Held: held}, 1<<30)
 			c := e.Watch(servetest.FooWatch+servetest.FromThree, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
 			for version := uint64(4); version < 6; version++ { // the first has the columns
-				large := servetest.Foo(0, version)
-				large.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000000","resourceVersion":"%d"},"text":"%s"}`, version, strings.Repeat("a", length))
-				e.Apply(cache.Modified, large)
+				e.Apply(cache.Modified, longFoo(version, length))
 				synctest.Wait()
 				if used := e.Accounts.Usage(accounts.Held).Used; used != 0 {
 					t.Errorf("%d bytes are held by a quiet watch", used)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
@@ -19,8 +20,9 @@ type writer struct {
 	coding  splice.Coding
 	stream  *splice.Stream
 	scratch []byte
-	failed  bool   // a write has failed
-	encoded *int64 // counts what is compressed, before that; nil counts nothing
+	failed  bool         // a write has failed
+	budget  *tree.Budget // of the frames that watches share
+	encoded *int64       // counts what is compressed, before that; nil counts nothing
 }
 
 func newWriter(w http.ResponseWriter, work *flowcontrol.Work, coding splice.Coding) *writer {
@@ -61,19 +63,23 @@ func (w *writer) block(b *splice.Block) error {
 	return w.send(b.Data)
 }
 
-// frame writes the frame of an event that all watches of this encoder and coding share.
-func (w *writer) frame(e *cache.Event, t cache.Type, encoder *encode.Format) error {
-	if w.coding == splice.Identity {
-		text, err := e.Frame(encoder, t)
-		if err != nil {
+// frame writes the frame of an event that all watches of this format and coding share. The one that makes a long frame takes a
+// turn before: the others wait for it.
+func (w *writer) frame(e *cache.Event, t cache.Type, format *encode.Format) error {
+	encoder := format.Frames(w.coding)
+	if encode.Longest(e.Size()) > flowcontrol.ShortWork && !e.HasFrame(encoder, t) {
+		if err := w.work.Long(); err != nil {
 			return err
 		}
-		return w.send(text)
 	}
-	b, err := encoder.Block(e, t, w.coding)
-	if err != nil {
+	frame, err := e.Frame(w.budget, encoder, t)
+	switch {
+	case err != nil:
 		return err
+	case w.coding == splice.Identity:
+		return w.send(frame)
 	}
+	b := splice.Unpack(frame)
 	return w.block(&b)
 }
 
