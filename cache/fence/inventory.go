@@ -37,7 +37,7 @@ func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, versio
 	r, err := f.apiserver.Inventory(work.In(ctx), scope, version)
 	var bytes int64
 	switch {
-	case err == nil:
+	case err == nil, r != nil && r.Bytes > 0:
 		bytes = int64(r.Bytes)
 	case scope == (cache.Scope{}):
 		bytes = f.inventoryBytes()
@@ -89,11 +89,14 @@ func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version
 	shared.Join(ctx)
 	r, err := f.list(ctx, shared, cache.Scope{}, 0)
 	f.mu.Lock()
-	switch {
+	switch now := time.Now(); {
 	case err == nil: // before the store wakes its readers, which join shared
-		f.inventory = inventoryRecord{perObject: int64(max(r.Bytes/max(r.Len(), 1), 1)), at: time.Now(), shared: shared}
+		f.inventory = inventoryRecord{perObject: perObject(r), at: now, shared: shared}
 	case !errors.Is(ctx.Err(), context.Canceled):
-		f.inventory.retryAt = time.Now().Add(inventoryRetry)
+		f.inventory.retryAt = now.Add(inventoryRetry)
+		if ctx.Err() != nil && r != nil && r.Len() > 0 { // objects that are too long for one inventory are so for the next
+			f.inventory.perObject, f.inventory.at = perObject(r), now
+		}
 	}
 	f.mu.Unlock()
 	if err != nil {
@@ -111,3 +114,6 @@ func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version
 	}
 	return r.Version, nil
 }
+
+// perObject returns an object's share in the length of an inventory.
+func perObject(r *cache.Inventory) int64 { return int64(max(r.Bytes/max(r.Len(), 1), 1)) }

@@ -191,6 +191,25 @@ func TestInventoryThatTheAllowanceNeverCoversIsRarelyRepeated(t *testing.T) {
 	})
 }
 
+// The metadata of objects may be so long that no inventory ends in time.
+func TestInventoryThatTakesTooLongIsChargedAndRare(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		deliver(t, s, a.write(), 0)
+		a.inventoryTime, a.inventoryBytes = time.Hour, 100<<20
+		a.writeElsewhere()
+		f.worker.claim(listing)
+		if _, err := f.takeInventory(t.Context(), inventoryTimeout); err == nil {
+			t.Fatal("an inventory ends after its time")
+		}
+		if got, want := f.Stats().Seconds, inventoryWork(100<<20).Seconds(); got != want {
+			t.Errorf("%v s are charged, want %v", got, want)
+		}
+		if time.Sleep(2 * inventoryRetry); f.Facts().canTakeInventory() {
+			t.Error("another one is taken")
+		}
+	})
+}
+
 // A large inventory must not bar those of the same resource once it has become small.
 func TestInventoriesReturnOnceTheResourceIsSmall(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {

@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"sluice/codec"
@@ -14,7 +15,7 @@ import (
 //
 // The CRD is read from etcd. The handler that has answered so far may still serve by one that has been deleted or replaced.
 func (d *Discovery) describeCustom(ctx context.Context, out *Description) error {
-	crd, err := d.crd(ctx)
+	crd, header, err := d.crd(ctx)
 	switch {
 	case forbidden(err):
 		return nil
@@ -35,6 +36,9 @@ func (d *Discovery) describeCustom(ctx context.Context, out *Description) error 
 	out.Fields = customFields(version, r.Namespaced)
 	r.Columns = customColumns(version)
 	out.revision, out.read = revisionOf(crd), time.Now()
+	if out.revision != nil && out.revision.recent(crd, header.Get("Date")) {
+		out.FillAgain = out.read.Add(lag)
+	}
 	return nil
 }
 
@@ -89,7 +93,7 @@ func (d *Discovery) change(ctx context.Context, was *Description) (json.Value, e
 	if was.revision == nil {
 		return nil, nil
 	}
-	crd, err := d.crd(ctx)
+	crd, _, err := d.crd(ctx)
 	if notServed(err) {
 		return nil, ErrChanged
 	}
@@ -108,12 +112,12 @@ func (d *Discovery) change(ctx context.Context, was *Description) (json.Value, e
 }
 
 // crd reads the CRD of the resource.
-func (d *Discovery) crd(ctx context.Context) (json.Value, error) {
-	crd, _, err := d.getJSON(ctx, crdPath+"/"+d.gvr.GroupResource().String(), nil, codec.MediaJSON)
+func (d *Discovery) crd(ctx context.Context) (json.Value, http.Header, error) {
+	crd, header, err := d.getJSON(ctx, crdPath+"/"+d.gvr.GroupResource().String(), nil, codec.MediaJSON)
 	if err != nil {
-		return nil, fmt.Errorf("CRD: %w", err)
+		return nil, nil, fmt.Errorf("CRD: %w", err)
 	}
-	return crd, nil
+	return crd, header, nil
 }
 
 // version returns the described version of a CRD, or nil.

@@ -103,7 +103,7 @@ func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonO
 // checkBuiltin returns an error if a resource that the apiserver is to serve by itself has a CRD, although what has answered
 // so far has Go types for it: an extension server, to which the aggregator leads as long as it lags.
 func (d *Discovery) checkBuiltin(ctx context.Context) error {
-	switch _, err := d.crd(ctx); {
+	switch _, _, err := d.crd(ctx); {
 	case notServed(err), forbidden(err):
 		return nil
 	case err != nil:
@@ -224,6 +224,9 @@ func forbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.
 
 // transient reports whether a repeated request may be answered otherwise.
 func transient(err error) bool {
+	if errors.Is(err, upstream.ErrTooLong) {
+		return false
+	}
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) {
 		return true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -119,6 +120,21 @@ func TestDescribeReturnsTheApiserversErrors(t *testing.T) {
 	}
 }
 
+// A row may be a thousand times as long as its object.
+func TestColumnDefinitionsAreReadWithoutRows(t *testing.T) {
+	table := respond("table", func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); q.Get("fieldSelector") != "metadata.name=-" || q.Get("resourceVersion") != "0" {
+			t.Errorf("the Table is read by %s", r.URL.RawQuery)
+		}
+		fake.Refuse(http.StatusNotAcceptable)(w, r)
+	})
+	for _, r := range []fake.Resource{fake.ConfigMaps, fake.Widgets} {
+		if _, err := describe(t, r, false, []fake.Step{table}); err != nil {
+			t.Errorf("%s: %v", r.GVR, err)
+		}
+	}
+}
+
 func TestEncodingOfStoredObjects(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -222,6 +238,7 @@ func TestFieldsOfCustomResources(t *testing.T) {
 	const crd = `{"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":%q}]}],` + fake.WidgetNames + `}`
 	for path, want := range map[string][]string{
 		".spec.color":     {FieldName, FieldNamespace, "spec.color"},
+		".spec.nodeName":  {FieldName, FieldNamespace, IndexedField},
 		".spec.colors[*]": nil, // a path that cannot be parsed leaves no fields
 	} {
 		d, err := describe(t, fake.Widgets, false, respondJSON("crd", fmt.Sprintf(crd, path)))
@@ -230,6 +247,9 @@ func TestFieldsOfCustomResources(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, d.Fields.labels); diff != "" {
 			t.Errorf("%s: %s", path, diff)
+		}
+		if d.Fields.Index() != nil {
+			t.Errorf("%s: there is an index, whose keys may be as long as objects", path)
 		}
 	}
 	d, err := describe(t, fake.Widgets, false, respondJSON("crd", fmt.Sprintf(crd, ".spec.color")))
@@ -251,5 +271,34 @@ func TestPodsAreIndexedByNode(t *testing.T) {
 	}
 	if none := (Fields{}); none.Index() != nil || none.Indexed(0) {
 		t.Error("no fields have an index")
+	}
+}
+
+// The apiserver may have served by another CRD although none was read before.
+func TestFirstStoreIsFilledAgainIfItsCRDIsRecent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		changed time.Duration // before it is read
+		again   bool
+	}{"just now": {0, true}, "lately": {lag, true}, "long ago": {time.Hour, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			crd := fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":2,"managedFields":[{"time":%q}]},
+				"spec":{"versions":[{"name":"v1"}],`+fake.WidgetNames+`}`, start.UTC().Format(time.RFC3339)))
+			u, end := fake.New(t, fake.Widgets, []fake.Step{respond("crd", crd), respond("crd", crd)}).Upstream()
+			defer end()
+			time.Sleep(tt.changed)
+			first, err := New(u, fake.Widgets.GVR).Describe(t.Context(), nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := start.Add(tt.changed + lag); tt.again != first.FillAgain.Equal(want) || tt.again == first.FillAgain.IsZero() {
+				t.Errorf("%s: filled again at %v", name, first.FillAgain)
+			}
+			time.Sleep(lag)
+			next, err := New(u, fake.Widgets.GVR).Describe(t.Context(), first, false)
+			if err != nil || !next.FillAgain.Equal(first.FillAgain) {
+				t.Errorf("%s: filled once more, at %v: %v", name, next.FillAgain, err)
+			}
+		})
 	}
 }

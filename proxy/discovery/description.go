@@ -44,7 +44,8 @@ type Description struct {
 	ListBytes int64
 	// ListLength is how many objects that list had.
 	ListLength int64
-	// FillAgain is when a store must be rebuilt that began to be filled before, because the CRD has changed; zero if it has not.
+	// FillAgain is when a store must be rebuilt that began to be filled before, because the CRD has changed; zero if it has not
+	// changed lately.
 	FillAgain time.Time
 
 	release  release   // of the apiserver, when the store was built
@@ -74,7 +75,7 @@ func (d *Description) Recent() bool {
 	return !d.FillAgain.IsZero() && time.Since(d.FillAgain) < settleTime
 }
 
-// succeed sets what depends on the Description before, if there is one.
+// succeed sets what depends on the Description before, if there is one. Else the CRD itself shows whether it has changed.
 func (d *Description) succeed(was *Description) {
 	switch {
 	case was == nil || was.revision == nil || d.revision == nil:

@@ -27,6 +27,7 @@ type Fields struct {
 	labels []string // as selectors spell them
 	paths  []fieldPath
 	schema *proto.Schema // reads the values of Protobuf objects; nil for JSON
+	custom bool          // of a custom resource, whose values may be as long as an object
 }
 
 // fieldPath is where the value of a field is in a JSON object.
@@ -55,7 +56,7 @@ func split(dotted string) []string {
 // which selectors name by their JSONPath without the leading dot. If one of these cannot be parsed
 // there are no fields at all.
 func customFields(version json.Value, namespaced bool) Fields {
-	f := Fields{}
+	f := Fields{custom: true}
 	f.add(FieldName, fieldPath{})
 	if namespaced {
 		f.add(FieldNamespace, fieldPath{})
@@ -105,9 +106,10 @@ func (f *Fields) Position(label string) (int, bool) {
 	return max(i, 0), i >= 0
 }
 
-// Index returns the position of the field by which the store is indexed, or nil.
+// Index returns the position of the field by which the store is indexed, or nil. The keys of an index, and the scopes that are
+// known before the history, are values of the field: those of a custom resource can be as long as an object.
 func (f *Fields) Index() *int {
-	if i := slices.Index(f.labels, IndexedField); i >= 0 {
+	if i := slices.Index(f.labels, IndexedField); i >= 0 && !f.custom {
 		return &i
 	}
 	return nil

@@ -2,7 +2,9 @@ package discovery
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	"sluice/codec/json"
 )
@@ -46,6 +48,40 @@ func TestCRDWithoutIdentityHasNoRevision(t *testing.T) {
 	for _, crd := range []string{`{}`, `{"metadata":{"uid":"u"},"spec":{}}`, `{"metadata":{"generation":1},"spec":{}}`, `{"metadata":{"uid":"u","generation":1}}`} {
 		if revisionOf(json.Value(crd)) != nil {
 			t.Error(crd)
+		}
+	}
+}
+
+// The handlers of an apiserver may not know a recent CRD.
+func TestCRDIsRecentUnlessItIsKnownToBeOld(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	date := now.Format(http.TimeFormat)
+	ago := func(d time.Duration) string { return now.Add(-d).Format(time.RFC3339) }
+	const old = time.Hour
+	for _, tt := range []struct {
+		name       string
+		generation int
+		managed    string
+		date       string
+		want       bool
+	}{
+		{"created just now", 1, `{"time":"` + ago(0) + `"}`, date, false},
+		{"updated just now", 2, `{"time":"` + ago(0) + `"}`, date, true},
+		{"updated when handlers may still lag, if both times are rounded", 2, `{"time":"` + ago(lag) + `"}`, date, true},
+		{"updated before that", 2, `{"time":"` + ago(lag+time.Second) + `"}`, date, false},
+		{"one of its fields updated lately", 2, `{"time":"` + ago(old) + `"},{"time":"` + ago(lag) + `"},{"time":"` + ago(old) + `"}`, date, true},
+		{"a status written lately", 2, `{"time":"` + ago(lag) + `","subresource":"status"}`, date, true},
+		{"updated long ago", 7, `{"time":"` + ago(old) + `"},{"time":"` + ago(2*old) + `"}`, date, false},
+		{"updated, and nobody knows when", 2, "", date, true},
+		{"updated by managers without a time", 2, `{"manager":"a"}`, date, true},
+		{"updated in the future", 2, `{"time":"` + ago(-old) + `"}`, date, true},
+		{"without a date", 2, `{"time":"` + ago(old) + `"}`, "", true},
+		{"with a date that is none", 2, `{"time":"` + ago(old) + `"}`, "yesterday", true},
+	} {
+		text := json.Value(fmt.Sprintf(`{"metadata":{"uid":"u","generation":%d,"managedFields":[%s]},"spec":{"versions":[]}}`,
+			tt.generation, tt.managed))
+		if got := revisionOf(text).recent(text, tt.date); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
 		}
 	}
 }

@@ -85,10 +85,19 @@ func TestStoreIsFilledAgainSomeTimeAfterItsCRDHasChanged(t *testing.T) {
 	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
 		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
 		e.lookup()
-		pass(14 * time.Second)
-		e.check(t, 55, "a/x")
+		pass(9 * time.Second)
+		if e.check(t, 40, "a/x").Fence.Provisional {
+			t.Error("nothing proves a store whose CRD has not changed")
+		}
+		pass(5 * time.Second)
+		if !e.check(t, 55, "a/x").Fence.Provisional {
+			t.Error("a store that is to be filled again may be proven")
+		}
 		pass(6 * time.Second)
 		again := e.check(t, 60, "a/x")
+		if again.Fence.Provisional {
+			t.Error("nothing proves the store that was filled again")
+		}
 		e.CheckPlayed(t)
 		e.checkDiscarded(t, map[uint64]bool{29: false, 30: true, 40: true, 50: true, 55: true, 56: false, 60: false})
 		pass(5 * time.Minute)
@@ -96,6 +105,36 @@ func TestStoreIsFilledAgainSomeTimeAfterItsCRDHasChanged(t *testing.T) {
 			t.Error("the store was rebuilt once more")
 		}
 	})
+}
+
+// A registry that has just started has read no CRD before.
+func TestFirstStoreIsFilledAgainIfItsCRDHasJustChanged(t *testing.T) {
+	d := fake.Widgets
+	for _, age := range []time.Duration{0, time.Hour} {
+		crd := func(w http.ResponseWriter, r *http.Request) {
+			fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":2,"managedFields":[{"time":%q}]},"spec":{"versions":[{"name":"v1"}],`+fake.WidgetNames+`}`,
+				time.Now().Add(-age).UTC().Format(time.RFC3339)))(w, r)
+		}
+		steps := []step{{"crd", crd}, {"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))}}
+		if age == 0 {
+			steps = append(steps, step{"crd", crd}, step{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))})
+		}
+		run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
+			e.lookup()
+			pass(5 * time.Second)
+			if got := e.check(t, 10, "a/x").Fence.Provisional; got != (age == 0) {
+				t.Errorf("the store of a CRD of %v is provisional: %v", age, got)
+			}
+			pass(5 * time.Minute)
+			if age == 0 {
+				e.check(t, 20, "a/x")
+			}
+			e.CheckPlayed(t)
+			if n := len(e.Calls()); n != len(steps) {
+				t.Errorf("%d calls for a CRD of %v: %v", n, age, e.Calls())
+			}
+		})
+	}
 }
 
 // The second change comes before the store is filled again after the first.

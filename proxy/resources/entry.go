@@ -186,7 +186,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		Encoders:       new(sync.Map),
 		StreamingLists: e.reflector.StreamingLists(), session: session, entry: e, columnsChanged: make(chan struct{}),
 	}
-	c.Fence.Shares = r.options.Shares
+	c.Fence.Shares, c.Fence.Provisional = r.options.Shares, c.provisional()
 	e.prove(c.Began)
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.

@@ -76,6 +76,7 @@ func doubts(f *fence.Facts) (all []string) {
 		holds bool
 		text  string
 	}{
+		{f.Provisional, "its CRD has changed: nothing proves it until it is filled again"},
 		{f.Doubtful, "its watch is away: only a roll call proves it"},
 		{f.Pending, "it lacks events that the last roll call has shown"},
 		{f.Stalled, "a read has waited in vain: others do not wait until a proof succeeds"},
