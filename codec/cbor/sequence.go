@@ -12,7 +12,7 @@ import (
 
 // Sequence reads the items of a CBOR sequence (RFC 8742), such as the events of a watch.
 type Sequence struct {
-	from io.Reader
+	from io.Reader // what in reads: the stream, after what was buffered
 	in   *fxcbor.Decoder
 	long bool // the buffer of in has grown
 }
@@ -39,7 +39,8 @@ var wellFormed = func() fxcbor.DecMode {
 func (s *Sequence) Next() ([]byte, error) {
 	if s.long {
 		rest, _ := io.ReadAll(s.in.Buffered()) // of memory
-		s.in = wellFormed.NewDecoder(io.MultiReader(bytes.NewReader(rest), s.from))
+		s.from = io.MultiReader(bytes.NewReader(rest), s.from)
+		s.in = wellFormed.NewDecoder(s.from)
 	}
 	var item fxcbor.RawMessage
 	err := s.in.Decode(&item)

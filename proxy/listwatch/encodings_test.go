@@ -232,12 +232,10 @@ func TestLongEventLeavesNoLargeBuffer(t *testing.T) {
 		return fmt.Sprintf(`{"metadata":{"name":%q,"resourceVersion":"1"},"text":%q}`, name, text)
 	}
 	var inJSON, inCBOR, inProtobuf []byte
-	names := []string{"a", "b", "c", "d"}
+	names := []string{"a", "b", "c", "d", "e", "f"}
 	for i, name := range names {
-		long := ""
-		if i == 1 {
-			long = text
-		}
+		// What has been read of those after the longest are events whose buffers are not kept either.
+		long := text[:[]int{0, len(text), len(text) / 8, len(text) / 4, len(text) / 8, 0}[i]]
 		event := fmt.Sprintf("{\"type\":\"ADDED\",\"object\":%s}\n", object(name, long))
 		inJSON = append(inJSON, event...)
 		item, err := cbor.AppendFromJSON(nil, []byte(event))

@@ -58,7 +58,7 @@ func (jsonEncoding) status(object []byte) (s metav1.Status, err error) {
 
 func (jsonEncoding) events(body io.Reader, _ int) eventReader {
 	limit := &limitReader{in: body}
-	return &jsonEvents{limit: limit, in: jsonSequence(limit)}
+	return &jsonEvents{limit: limit, from: limit, in: jsonSequence(limit)}
 }
 
 func jsonSequence(in io.Reader) *jsontext.Decoder {
@@ -68,13 +68,15 @@ func jsonSequence(in io.Reader) *jsontext.Decoder {
 // jsonEvents reads the events of a watch in JSON.
 type jsonEvents struct {
 	limit *limitReader
+	from  io.Reader // what in reads: limit, after what was buffered
 	in    *jsontext.Decoder
 	long  bool // the buffer has grown
 }
 
 func (j *jsonEvents) next() (string, []byte, error) {
 	if j.long {
-		j.in, j.long = jsonSequence(io.MultiReader(bytes.NewReader(bytes.Clone(j.in.UnreadBuffer())), j.limit)), false
+		j.from = io.MultiReader(bytes.NewReader(bytes.Clone(j.in.UnreadBuffer())), j.from)
+		j.in = jsonSequence(j.from)
 	}
 	j.limit.left = frameLimit
 	event, err := j.in.ReadValue()
