@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"errors"
@@ -277,6 +278,28 @@ func TestHeaderWithTooManyFieldsIsRefused(t *testing.T) {
 			}
 		}
 	})
+}
+
+// net/http reads the rest of a body before it sends the response, unless it finds its own body in its request. A client that
+// waits for 100 Continue, or for nothing, would wait for ever.
+func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
+	for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
+		run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+			c := e.dialTLS(t, "http/1.1")
+			defer c.Close()
+			fields := strings.Repeat("X-Field: x\r\n", 600) + expect
+			go fmt.Fprintf(c, "POST /api/v1/namespaces/a/pods HTTP/1.1\r\nHost: sluice\r\nContent-Length: 1000000\r\n%s\r\n", fields)
+			sent := time.Now()
+			_ = c.SetReadDeadline(sent.Add(time.Minute))
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatalf("%q: %v", expect, err)
+			}
+			if after := time.Since(sent); resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge || after > 0 {
+				t.Errorf("%q: %d after %v", expect, resp.StatusCode, after)
+			}
+		})
+	}
 }
 
 // CVE-2019-9517, window zero: a client that reads nothing holds places of its own only, and its
