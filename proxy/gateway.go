@@ -155,12 +155,7 @@ func withRequestInfo(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A request that cannot be parsed is forwarded; the apiserver rejects it.
 		info, _ := request.Parse(r)
-		ctx := request.With(r.Context(), info)
-		if r.ContentLength == 0 {
-			request.SetContext(r, ctx)
-		} else { // filters replace the body, and from the type of its own request's net/http knows whether to wait for the rest
-			r = r.WithContext(ctx)
-		}
+		request.SetContext(r, request.With(r.Context(), info))
 		next.ServeHTTP(w, r)
 	})
 }

@@ -38,6 +38,9 @@ func WithConnection(next http.Handler) http.Handler {
 				c.end(ctx, r)
 			}()
 			if r.Body != nil && r.Body != http.NoBody {
+				if r.ProtoMajor == 1 { // from the body of its own request net/http knows whether to read the rest before it responds
+					r = r.WithContext(ctx)
+				}
 				r.Body = &awaitedBody{r.Body, c, ctx}
 			}
 		}

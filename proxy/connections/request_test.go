@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"bufio"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,30 @@ import (
 
 	"sluice/proxy/accounts"
 )
+
+// What follows a body of which the end was not read must not be taken for a request: net/http sees that in the body of its own
+// request.
+func TestConnectionEndsAfterABodyThatWasClosedEarly(t *testing.T) {
+	_, l := listenTCP(t, accounts.Totals{accounts.Silent: 1, accounts.Strangers: 1, accounts.Unverified: 1 << 20})
+	s := http.Server{ConnContext: ConnContext, Handler: WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			t.Errorf("part of a body is the request %s", r.URL)
+		}
+		_ = r.Body.Close()
+		w.WriteHeader(http.StatusForbidden)
+	}))}
+	go func() { _ = s.Serve(l) }()
+	defer s.Close()
+	rest := "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+	in := bufio.NewReader(dial(t, l, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n"+rest))
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil || resp.StatusCode != http.StatusForbidden || !resp.Close {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+	if more, err := http.ReadResponse(in, nil); err == nil {
+		t.Errorf("another response: %+v", more)
+	}
+}
 
 const lists = "/api/v1/pods"
 
