@@ -49,12 +49,12 @@ func (o *rbacObject) key() rbacKey { return rbacKey{o.Metadata.Namespace, keptNa
 // and of subjects can be as long as etcd accepts.
 const maxName = 253
 
-// keptName returns what is kept of a name: of a long one its hash.
+// keptName returns what is kept of a name: of a long one its hash, which is no name of an RBAC object.
 func keptName(name string) string {
 	if len(name) <= maxName {
 		return name
 	}
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
+	return fmt.Sprintf("/%x", sha256.Sum256([]byte(name)))
 }
 
 // binding is who is bound to a role.
