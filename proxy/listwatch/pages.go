@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// firstPage is how many objects the first page of a list has at most, and pageSize how many the others; of metadata they have
-	// up to metadataPage.
-	firstPage, pageSize, metadataPage = 50, 500, 10_000
+	// firstPage is how many objects the first page of a list has at most, and pageSize how many the others. Of metadata they have
+	// up to metadataPage: an apiserver that reads a page from etcd has all of its objects in memory.
+	firstPage, pageSize, metadataPage = 50, 500, 2_000
 	// pageBytes is about how long a page is at most: it is in memory besides the objects that are made of it, and many resources
 	// are listed at the same time.
 	pageBytes = 4 << 20

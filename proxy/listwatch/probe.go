@@ -86,6 +86,9 @@ func (s *Session) inventory(ctx context.Context, scope cache.Scope, version uint
 	}
 	r = &cache.Inventory{Scope: scope}
 	pages := s.client.pagesOfMetadata(int(cmp.Or(s.inventoryPage.Load(), firstPage)))
+	if version > 0 { // it is more likely to be read from etcd
+		pages.size, pages.most = min(pages.size, pageSize), pageSize
+	}
 	r.Version, err = s.verified(ctx, func() (uint64, error) {
 		return pages.readMetadata(ctx, query, func(meta metadata) error { return r.Add(meta.key(), meta.version) })
 	})
