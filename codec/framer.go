@@ -17,24 +17,24 @@ type framer interface {
 	AppendErrorEvent(dst []byte, s *metav1.Status) []byte
 }
 
-func newFramer(r *Resource, f Format) framer {
+func newFramer(r *Resource, f Format) (framer, error) {
 	list := listEnvelope(r, f)
 	switch {
 	case f.Encoding == Protobuf && f.Shape == Metadata:
 		return &framing.Protobuf{
 			List: list, APIVersion: f.MetaVersion.String(), Kind: "PartialObjectMetadata",
 			ItemsFirst: f.MetaVersion == MetaV1beta1,
-		}
+		}, nil
 	case f.Encoding == Protobuf:
-		return &framing.Protobuf{List: list, APIVersion: r.APIVersion(), Kind: r.Kind}
+		return &framing.Protobuf{List: list, APIVersion: r.APIVersion(), Kind: r.Kind}, nil
 	case f.Encoding == CBOR:
-		return &framing.CBOR{List: list}
+		return &framing.CBOR{List: list}, nil
 	case f.Encoding == YAML:
-		return &framing.YAML{List: list}
+		return framing.NewYAML(list)
 	case f.Pretty:
-		return &framing.PrettyJSON{JSON: framing.JSON{List: list}}
+		return &framing.PrettyJSON{JSON: framing.JSON{List: list}}, nil
 	}
-	return &framing.JSON{List: list}
+	return &framing.JSON{List: list}, nil
 }
 
 func listEnvelope(r *Resource, f Format) framing.List {

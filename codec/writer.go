@@ -41,7 +41,11 @@ func NewWriter(r *Resource, f Format) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bookmarks of %s %s: %w", r.APIVersion(), r.Resource, err)
 	}
-	return &Writer{resource: r, format: f, encoder: e, framer: newFramer(r, f), bookmark: b}, nil
+	in, err := newFramer(r, f)
+	if err != nil {
+		return nil, fmt.Errorf("lists of %s %s as %s %s: %w", r.APIVersion(), r.Resource, f.Encoding, f.Shape, err)
+	}
+	return &Writer{resource: r, format: f, encoder: e, framer: in, bookmark: b}, nil
 }
 
 func newBookmarkEncoder(r *Resource) (bookmark.Encoder, error) {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sjson "sluice/codec/json"
 )
 
 // methods are those that all encodings share.
@@ -20,7 +23,7 @@ type methods interface {
 
 func encodings(l List) map[string]methods {
 	return map[string]methods{
-		"json": &JSON{List: l}, "pretty": &PrettyJSON{JSON{List: l}}, "yaml": &YAML{List: l},
+		"json": &JSON{List: l}, "pretty": &PrettyJSON{JSON{List: l}}, "yaml": &YAML{list: l},
 		"cbor": &CBOR{List: l}, "protobuf": &Protobuf{List: l},
 	}
 }
@@ -51,6 +54,23 @@ func TestErrorOfTheEncoderLeavesDstAsItWas(t *testing.T) {
 func TestYAMLHasNoEvents(t *testing.T) {
 	if _, err := new(YAML).AppendEvent(nil, "ADDED", []byte("{}"), Passthrough{}, true); !errors.Is(err, ErrNoStream) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// Each text with a U+0085 takes the parser.
+func TestYAMLOfColumnDefinitionsMayCostTooMuch(t *testing.T) {
+	for columns, most := range map[int]error{1: nil, 100: sjson.ErrSize} {
+		definitions := "[" + strings.Repeat(",{\"name\":\"a\u0085b\"}", columns)[1:] + "]"
+		y, err := NewYAML(List{Kind: "Table", ColumnDefinitions: []byte(definitions)})
+		if !errors.Is(err, most) {
+			t.Errorf("%d columns: %v", columns, err)
+		}
+		if err != nil {
+			continue
+		}
+		if head := string(y.AppendListHead(nil, &metav1.ListMeta{}, 0, 0)); !strings.Contains(head, "columnDefinitions:\n") {
+			t.Errorf("no column definitions in %q", head)
+		}
 	}
 }
 

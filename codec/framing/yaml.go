@@ -15,7 +15,19 @@ var ErrNoStream = errors.New("no watch streams in YAML")
 
 // YAML has sorted members, so that the items of a list are in its middle and the rows of a Table at its
 // end. Its ObjectEncoder must give JSON.
-type YAML struct{ List List }
+type YAML struct {
+	list    List
+	columns []byte // the member of the column definitions
+}
+
+// NewYAML returns the framing of a list. Error: json.ErrSize for column definitions that cost too much to print.
+func NewYAML(list List) (y *YAML, err error) {
+	y = &YAML{list: list}
+	if list.ColumnDefinitions != nil {
+		y.columns, err = yaml.AppendMember(nil, "columnDefinitions", list.ColumnDefinitions)
+	}
+	return y, err
+}
 
 // AppendObject appends the response to a get.
 func (y *YAML) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
@@ -32,20 +44,20 @@ func (y *YAML) Separator() string { return "" }
 
 // AppendListHead appends what precedes the first of n items.
 func (y *YAML) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
-	dst = appendText(dst, "apiVersion", y.List.APIVersion)
-	if y.List.ColumnDefinitions != nil {
-		dst = appendMember(dst, "columnDefinitions", y.List.ColumnDefinitions)
+	dst = appendText(dst, "apiVersion", y.list.APIVersion)
+	if y.list.ColumnDefinitions != nil {
+		dst = append(dst, y.columns...)
 		dst = y.appendKindAndMetadata(dst, meta)
 	}
 	if n == 0 {
-		return appendMember(dst, y.List.member(), []byte(y.List.empty()))
+		return appendMember(dst, y.list.member(), []byte(y.list.empty()))
 	}
-	return append(append(dst, y.List.member()...), ":\n"...)
+	return append(append(dst, y.list.member()...), ":\n"...)
 }
 
 // AppendListTail appends what follows the last of n items.
 func (y *YAML) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
-	if y.List.ColumnDefinitions != nil {
+	if y.list.ColumnDefinitions != nil {
 		return dst
 	}
 	return y.appendKindAndMetadata(dst, meta)
@@ -53,8 +65,8 @@ func (y *YAML) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
 
 // appendKindAndMetadata appends the members between items and rows.
 func (y *YAML) appendKindAndMetadata(dst []byte, meta *metav1.ListMeta) []byte {
-	dst = appendText(dst, "kind", y.List.Kind)
-	return appendMember(dst, "metadata", y.List.appendListMeta(nil, meta))
+	dst = appendText(dst, "kind", y.list.Kind)
+	return appendMember(dst, "metadata", y.list.appendListMeta(nil, meta))
 }
 
 // AppendEvent returns ErrNoStream.
@@ -65,7 +77,7 @@ func (y *YAML) AppendEvent(dst []byte, _ string, _ []byte, _ ObjectEncoder, _ bo
 // AppendErrorEvent appends nothing.
 func (y *YAML) AppendErrorEvent(dst []byte, _ *metav1.Status) []byte { return dst }
 
-// appendMember appends a member whose value is well-formed JSON, so that it cannot fail.
+// appendMember appends a member whose value is short JSON of the apiserver's own, so that it cannot fail.
 func appendMember(dst []byte, name string, value []byte) []byte {
 	dst, _ = yaml.AppendMember(dst, name, value)
 	return dst

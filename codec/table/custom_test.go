@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,6 +193,22 @@ func TestRowsThatCostManyTimesTheirObjectAreRefused(t *testing.T) {
 			t.Errorf("%s as %s: %d bytes, %v", d.JSONPath, d.Type, len(dst), err)
 		case cap(dst) > 32*len(large):
 			t.Errorf("%s as %s: %d bytes of memory", d.JSONPath, d.Type, cap(dst))
+		}
+	}
+}
+
+func TestStepsBehindASliceCostForEachOfItsValues(t *testing.T) {
+	const depth = 58
+	element := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+	object := sjson.Value(`{"metadata":{},"spec":{"list":[` + strings.Repeat(element+",", 1000) + element + `]}}`)
+	deep := PrinterColumn{Type: "string", JSONPath: ".spec.list[*]" + strings.Repeat(".a", depth)}
+	for n, want := range map[int]error{1: nil, 60: sjson.ErrSize} {
+		c, err := Custom(slices.Repeat([]PrinterColumn{deep}, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.AppendCells(nil, object, time.Now()); !errors.Is(err, want) {
+			t.Errorf("%d columns of %d steps for each of 1,001 values: %v", n, depth, err)
 		}
 	}
 }

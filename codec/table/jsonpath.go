@@ -20,12 +20,14 @@ const (
 	maxWidth = 4       // values that all unions together make of one
 )
 
-// What the library's evaluation costs, in bytes that a row may spend: each path, and each slice and filter for each value
-// that it sees. They allocate for each value, and the library finds all results where a cell needs the first.
+// What the library's evaluation costs, in bytes that a row may spend: each path, and each slice and filter, and each step
+// behind one, for each value that it sees. They allocate for each value, and the library finds all results where a cell
+// needs the first.
 const (
 	findCost   = 64
 	sliceCost  = 16
 	filterCost = 64
+	stepCost   = 16
 )
 
 // A columnPath is the compiled JSONPath of a custom column.
@@ -38,7 +40,7 @@ type columnPath struct {
 	library *jsonpath.JSONPath // nil for a plain member path
 
 	steps, width  int // see accept
-	cost, filters int // what all slices and filters cost for a value, and how many filters there are
+	cost, filters int // what slices, filters and the steps behind them cost for a value, and how many filters there are
 
 	place *place // where the leading members lead to
 	// decoded is the place above or at place whose value is decoded for the library, and depth the number of members that
@@ -114,14 +116,24 @@ func (c *columnPath) accept(n jsonpath.Node, literals bool) bool {
 	case *jsonpath.ArrayNode:
 		if !n.Params[1].Derived { // else a single index
 			c.cost += sliceCost
+			return true
 		}
+		c.step()
 		return true
 	case *jsonpath.FieldNode:
+		c.step()
 		return true
 	case *jsonpath.TextNode, *jsonpath.IntNode, *jsonpath.FloatNode, *jsonpath.BoolNode:
 		return literals
 	}
 	return false
+}
+
+// step takes note of a member or an index, which the library looks up once for each value of a slice or filter before it.
+func (c *columnPath) step() {
+	if c.cost > 0 {
+		c.cost += stepCost
+	}
 }
 
 // first returns the first value at the path; ok is false if there is none or the evaluation fails,
