@@ -112,6 +112,10 @@ func TestHandshakesOfFewStrangersRunAtATime(t *testing.T) {
 				go func() { _, _ = all[3].Read(nil) }()
 				time.Sleep(stepPatience + 2*helloPatience)
 			},
+			func() { // its request was refused without a handler
+				all[4].received.http1.Store(true)
+				_, _ = all[4].Write(nil)
+			},
 			func() { time.Sleep(introducedFor) },
 		} {
 			next := make(chan *conn, 1)
