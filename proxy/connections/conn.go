@@ -142,8 +142,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	if !c.answered.Load() {
 		c.answered.Store(true)
 	}
-	if c.entry.Load() != nil && c.received.http1.Load() { // net/http has refused its first request
+	if c.place.Load() != nil && c.received.http1.Load() { // else net/http refuses its request, and lingers before it closes
 		leave(&c.entry)
+		leave(&c.turn)
 	}
 	c.writing.Store(max(1, int64(time.Since(c.since))))
 	n, err := c.Conn.Write(p)

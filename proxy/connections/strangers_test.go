@@ -38,7 +38,11 @@ func TestStrangersTakeTurnsOfTheProcessors(t *testing.T) {
 		"waits for a review": func(_ *listening, c *conn) { c.begin(request) },
 		"is known":           func(l *listening, c *conn) { _ = l.assign(c, "jane") },
 		"closes":             func(_ *listening, c *conn) { _ = c.Close() },
-		"takes long":         func(*listening, *conn) { time.Sleep(longestTurn) },
+		"is refused without a handler": func(_ *listening, c *conn) {
+			c.received.http1.Store(true)
+			_, _ = c.Write(nil)
+		},
+		"takes long": func(*listening, *conn) { time.Sleep(longestTurn) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
