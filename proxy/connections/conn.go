@@ -142,7 +142,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	if !c.answered.Load() {
 		c.answered.Store(true)
 	}
-	if c.place.Load() != nil && c.received.http1.Load() { // else net/http refuses its request, and lingers before it closes
+	// A response to a stranger may be a refusal by net/http itself, which lingers after it. What is no longer than a record of TLS
+	// may answer a KeyUpdate, of which more follow.
+	if len(p) > tlsRecord && c.place.Load() != nil && c.received.http1.Load() {
 		leave(&c.entry)
 		leave(&c.turn)
 	}

@@ -38,9 +38,13 @@ func TestStrangersTakeTurnsOfTheProcessors(t *testing.T) {
 		"waits for a review": func(_ *listening, c *conn) { c.begin(request) },
 		"is known":           func(l *listening, c *conn) { _ = l.assign(c, "jane") },
 		"closes":             func(_ *listening, c *conn) { _ = c.Close() },
-		"is refused without a handler": func(_ *listening, c *conn) {
+		"is refused without a handler": func(l *listening, c *conn) {
 			c.received.http1.Store(true)
-			_, _ = c.Write(nil)
+			turn := c.turn.Load()
+			if _, _ = c.Write(make([]byte, tlsRecord)); c.turn.Load() != turn {
+				l.Error("the answer to a KeyUpdate ends the turn")
+			}
+			_, _ = c.Write(make([]byte, tlsRecord+1))
 		},
 		"takes long": func(*listening, *conn) { time.Sleep(longestTurn) },
 	} {
@@ -118,7 +122,7 @@ func TestHandshakesOfFewStrangersRunAtATime(t *testing.T) {
 			},
 			func() { // its request was refused without a handler
 				all[4].received.http1.Store(true)
-				_, _ = all[4].Write(nil)
+				_, _ = all[4].Write(make([]byte, tlsRecord+1))
 			},
 			func() { time.Sleep(introducedFor) },
 		} {
