@@ -160,6 +160,9 @@ func (f *Forwarder) inspect(resp *http.Response) error {
 	}
 	endBetweenEvents(resp, info.PassedWatch)
 	joinPieces(resp, info)
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Request = nil // net/http would write Content-Length: 0 to a POST, which RFC 9110, section 8.6, forbids
+	}
 	return nil
 }
 

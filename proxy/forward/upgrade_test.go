@@ -101,6 +101,33 @@ func TestUpgradeIsATunnel(t *testing.T) {
 	}
 }
 
+// TestSwitchOfProtocolsHasNoFraming whatever the method and the upstream: what follows it are bytes of the other protocol.
+func TestSwitchOfProtocolsHasNoFraming(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		for name, framing := range map[string]string{"none": "", "length": "Content-Length: 0\r\n", "chunked": "Transfer-Encoding: chunked\r\n"} {
+			t.Run(method+" "+name, func(t *testing.T) {
+				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: func(w http.ResponseWriter, _ *http.Request) {
+					conn, _, err := http.NewResponseController(w).Hijack()
+					if err == nil {
+						_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"+framing+"\r\n\x80\x03")
+						conn.Close()
+					}
+				}})
+				conn := dial(t, e)
+				if _, err := io.WriteString(conn, strings.Replace(exec("SPDY/3.1"), http.MethodPost, method, 1)); err != nil {
+					t.Fatal(err)
+				}
+				want := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n\x80\x03"
+				if got := forwardtest.ReadAll(t, conn); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+				conn.Close() // until then the client may send
+				e.End(t)
+			})
+		}
+	}
+}
+
 func TestTunnelEndsWithEitherSide(t *testing.T) {
 	t.Run("client", func(t *testing.T) {
 		ended := make(chan error, 1)
