@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -130,8 +132,8 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 		p.Out.Header.Del("Upgrade")
 	}
 	p.Out.Trailer = nil // with one the transport does not end a request without a body, and the apiserver waits for it
-	appendForwardedFor(p.Out.Header, p.In)
-	f.removeFrontProxy(p.Out.Header)
+	restoreForwarded(p.Out.Header, p.In)
+	f.removeFrontProxy(p.Out.Header)           // whatever their names
 	p.Out.Header.Set("Audit-Id", info.AuditID) // one ID in the logs of both
 	if info.PassedWatch != nil {
 		p.Out.Header.Del("Accept-Encoding") // see endBetweenEvents
@@ -166,12 +168,17 @@ func (f *Forwarder) inspect(resp *http.Response) error {
 	return nil
 }
 
-// appendForwardedFor adds the client's address, which the apiserver's audit log records.
-func appendForwardedFor(out http.Header, in *http.Request) {
-	host, _, err := net.SplitHostPort(in.RemoteAddr)
-	if err != nil {
-		return
+// restoreForwarded sets the headers about proxies in front of Sluice that ReverseProxy has removed, with the client's address
+// added. The audit log of the apiserver reads addresses from the first X-Forwarded-For only.
+func restoreForwarded(out http.Header, in *http.Request) {
+	for _, name := range []string{"Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values := in.Header[name]; len(values) > 0 {
+			out[name] = values
+		}
 	}
-	chain := append([]string(nil), in.Header["X-Forwarded-For"]...)
-	out["X-Forwarded-For"] = append(chain, host)
+	chain := slices.Clone(in.Header["X-Forwarded-For"])
+	if host, _, err := net.SplitHostPort(in.RemoteAddr); err == nil {
+		chain = append(chain, host)
+	}
+	out.Set("X-Forwarded-For", strings.Join(chain, ", "))
 }

@@ -195,6 +195,22 @@ func TestConfiguredNamesOfFrontProxyHeaders(t *testing.T) {
 	}
 }
 
+// TestForwardingHeadersThatNameAUserDoNotPass: an apiserver may be configured with any names.
+func TestForwardingHeadersThatNameAUserDoNotPass(t *testing.T) {
+	names := &upstream.HeaderNames{
+		User: []string{"Forwarded"}, UID: []string{"x-forwarded-for"}, Group: []string{"X-Forwarded-Proto"}, ExtraPrefix: []string{"X-Forwarded-H"},
+	}
+	for _, caller := range []request.Caller{request.BearerToken, request.Unauthenticated} {
+		e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, HeaderNames: names})
+		e.Get(t, "/api/v1/pods", http.Header{
+			"Forwarded": {"admin"}, "X-Forwarded-For": {"0"}, "X-Forwarded-Proto": {"system:masters"}, "X-Forwarded-Host": {"all"},
+		})
+		if found := withPrefix(e.Next(t).Header, "Forwarded", "X-Forwarded-"); len(found) > 0 {
+			t.Errorf("caller %v: upstream received %v", caller, found)
+		}
+	}
+}
+
 // TestRejectedTokenIsReported: so that what is remembered of the token is forgotten.
 func TestRejectedTokenIsReported(t *testing.T) {
 	for caller, want := range map[request.Caller]int{request.BearerToken: 1, request.Unauthenticated: 0, request.ClientCert: 0} {
