@@ -12,21 +12,24 @@ import (
 // as at the apiserver (wire.md 8).
 const CompressFrom = 128 << 10
 
-// Accepted returns the content coding of a long body. gzip is accepted by a token of exactly that name, as
-// at the apiserver. zstd, which the apiserver does not have, follows RFC 9110, section 12.5.3, and is
-// preferred unless its weight is below that of gzip, which is always 1.
+// Accepted returns the content coding of a long body. gzip is accepted by a token of exactly that name, as at the
+// apiserver. zstd, which the apiserver does not have, follows RFC 9110, section 12.5.3: it is preferred unless gzip or
+// identity has a greater weight.
 func Accepted(h http.Header) splice.Coding {
-	gzip, zstd := false, 0.0
+	gzip, zstd, other := false, 0.0, 0.0
 	for token := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
 		token = strings.TrimSpace(token)
 		gzip = gzip || token == "gzip"
 		name, weight, weighed := strings.Cut(token, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "zstd") {
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "zstd":
 			zstd = quality(weight, weighed)
+		case "gzip", "identity":
+			other = max(other, quality(weight, weighed))
 		}
 	}
 	switch {
-	case zstd >= 1, zstd > 0 && !gzip:
+	case zstd > 0 && zstd >= other:
 		return splice.Zstd
 	case gzip:
 		return splice.Gzip
