@@ -72,6 +72,11 @@ func (f *kubeconfigFlags) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if !f.write { // the copy may be written anywhere
+		if err := absolutePaths(kubeconfig); err != nil {
+			return fmt.Errorf("kubeconfig: %w", err)
+		}
+	}
 	change := f.redirect
 	if f.restore {
 		change = restoreCluster
@@ -90,6 +95,25 @@ func (f *kubeconfigFlags) run(out io.Writer) error {
 	}
 	_, err = out.Write(text)
 	return err
+}
+
+// absolutePaths makes the paths absolute that are relative to the folder of their file, in the clusters that --restore puts
+// back, too.
+func absolutePaths(c *clientcmdapi.Config) error {
+	for name, cluster := range c.Clusters {
+		original, err := originalOf(cluster)
+		if err != nil {
+			continue // nothing to restore
+		}
+		original.LocationOfOrigin = cluster.LocationOfOrigin
+		if err := clientcmd.ResolveLocalPaths(&clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{name: original}}); err != nil {
+			return err
+		}
+		if err := saveOriginal(cluster, *original); err != nil {
+			return err
+		}
+	}
+	return clientcmd.ResolveLocalPaths(c)
 }
 
 // check returns an error about flags that do not go together, or have wrong values.
@@ -157,7 +181,7 @@ func (f *kubeconfigFlags) redirect(cluster *clientcmdapi.Cluster) error {
 			return err
 		}
 	}
-	if err := saveOriginal(cluster); err != nil {
+	if err := saveOriginal(cluster, *cluster); err != nil {
 		return err
 	}
 	if f.server != "" {
@@ -190,9 +214,8 @@ type originalCluster struct {
 
 const originalKind = "OriginalCluster"
 
-// saveOriginal puts a cluster, without its extensions, into an extension.
-func saveOriginal(cluster *clientcmdapi.Cluster) error {
-	original := *cluster
+// saveOriginal puts a cluster, without its extensions, into an extension of another.
+func saveOriginal(cluster *clientcmdapi.Cluster, original clientcmdapi.Cluster) error {
 	original.Extensions = nil
 	raw, err := json.Marshal(originalCluster{APIVersion: config.APIVersion, Kind: originalKind, Cluster: original})
 	if err != nil {
@@ -205,19 +228,28 @@ func saveOriginal(cluster *clientcmdapi.Cluster) error {
 	return nil
 }
 
-// restoreCluster points a cluster back to its apiserver.
-func restoreCluster(cluster *clientcmdapi.Cluster) error {
+// originalOf returns the cluster that saveOriginal has put into an extension.
+func originalOf(cluster *clientcmdapi.Cluster) (*clientcmdapi.Cluster, error) {
 	if cluster.Extensions[originalExtension] == nil {
-		return errors.New("does not point to Sluice, or was not pointed there by this command")
+		return nil, errors.New("does not point to Sluice, or was not pointed there by this command")
 	}
 	var original originalCluster
 	extension, ok := cluster.Extensions[originalExtension].(*runtime.Unknown)
 	if !ok || json.Unmarshal(extension.Raw, &original) != nil || original.Kind != originalKind ||
 		original.APIVersion != config.APIVersion {
-		return errors.New("its extension is not one of this command")
+		return nil, errors.New("its extension is not one of this command")
+	}
+	return &original.Cluster, nil
+}
+
+// restoreCluster points a cluster back to its apiserver.
+func restoreCluster(cluster *clientcmdapi.Cluster) error {
+	original, err := originalOf(cluster)
+	if err != nil {
+		return err
 	}
 	delete(cluster.Extensions, originalExtension)
-	original.Cluster.Extensions, original.Cluster.LocationOfOrigin = cluster.Extensions, cluster.LocationOfOrigin
-	*cluster = original.Cluster
+	original.Extensions, original.LocationOfOrigin = cluster.Extensions, cluster.LocationOfOrigin
+	*cluster = *original
 	return nil
 }

@@ -139,6 +139,64 @@ func TestKubeconfigRestoresWhatWas(t *testing.T) {
 	}
 }
 
+// TestPrintedKubeconfigLeadsToTheSameFiles wherever it is written to, on the way back, too.
+func TestPrintedKubeconfigLeadsToTheSameFiles(t *testing.T) {
+	path, _ := kubeconfigDir(t)
+	dir, elsewhere := filepath.Dir(path), t.TempDir()
+	relative := strings.Replace(twoClusters, "{token: secret, exec:",
+		"{client-certificate: keys/u.crt, client-key: ../u.key, tokenFile: /run/token, exec:", 1)
+	if err := os.WriteFile(path, []byte(relative), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	absolute := strings.NewReplacer("keys/u.crt", dir+"/keys/u.crt", "../u.key", filepath.Dir(dir)+"/u.key", "ca.crt", dir+"/ca.crt").Replace(relative)
+	want := parseKubeconfig(t, absolute)
+	t.Chdir(filepath.Dir(dir))
+	from := filepath.Join(filepath.Base(dir), "config")
+	for i, args := range [][]string{{"--server=https://x"}, {"--proxy-url=http://x"}, {"--context=b", "--server=https://x"}, {"--restore"}} {
+		text, err := output(t, append([]string{"kubeconfig", "--kubeconfig=" + from}, args...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := parseKubeconfig(t, text)
+		if diff := cmp.Diff(want.AuthInfos, got.AuthInfos); diff != "" || got.Clusters["one"].CertificateAuthority != dir+"/ca.crt" {
+			t.Errorf("%q: CA %q, users (-want +got):\n%s", args, got.Clusters["one"].CertificateAuthority, diff)
+		}
+		from = filepath.Join(elsewhere, string(rune('a'+i)), "config")
+		if err := os.Mkdir(filepath.Dir(from), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(from, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, parseKubeconfig(t, readFile(t, from))); diff != "" {
+		t.Errorf("after --restore (-want +got):\n%s", diff)
+	}
+	if readFile(t, path) != relative {
+		t.Error("the file has changed without --write")
+	}
+}
+
+// TestWrittenKubeconfigIsRestoredByteForByte with its relative paths.
+func TestWrittenKubeconfigIsRestoredByteForByte(t *testing.T) {
+	path, ca := kubeconfigDir(t)
+	before, err := clientcmd.Write(*parseKubeconfig(t, strings.Replace(twoClusters, "{token: secret", "{client-key: keys/u.key, token: secret", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--server=https://localhost:8443", "--all"}, {"--proxy-url=http://localhost:3128", "--ca-file=" + ca}, {"--restore"}} {
+		if _, err := output(t, append([]string{"kubeconfig", "--kubeconfig=" + path, "--write"}, args...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(string(before), readFile(t, path)); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
 // $KUBECONFIG may name several files; each keeps what is its own.
 func TestKubeconfigWritesTheFileOfTheCluster(t *testing.T) {
 	path, _ := kubeconfigDir(t)
