@@ -89,7 +89,7 @@ func (s *Store) record(e *Event) (woken [1 + maxScopes]*subscription, err error)
 	s.recent.add(e)
 	s.recent.evict(&s.all.history)
 	s.trim(e.At)
-	s.publish(e.after, e.RV, s.ledger.endsInDeletion)
+	s.publish(e.after, e.RV)
 	if s.ledger.compared != nil {
 		s.ledger.compared.apply(e)
 		s.settle()
@@ -124,14 +124,13 @@ func (s *Store) trim(now time.Time) {
 	}
 }
 
-// ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version. At
-// the version of a deletion it proves nothing: an apiserver may send it between two deletions. It
+// ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version. It
 // returns an error wrapping ErrDiverged if the watch has already delivered a higher version, or if
 // the state contradicts an inventory.
 func (s *Store) ApplyBookmark(version uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if proves, err := s.ledger.bookmark(version); !proves {
+	if err := s.ledger.bookmark(version); err != nil {
 		return err
 	}
 	if err := s.contradiction(version); err != nil {
@@ -142,9 +141,9 @@ func (s *Store) ApplyBookmark(version uint64) error {
 }
 
 // ResumeVersion returns the version from which a new watch continues the one that ended: the version of its
-// newest event or bookmark, or the one before a deletion. When a lease expires in etcd, all of its
-// keys are deleted at one version, and the watch may have ended between them. Apply ignores the
-// deletions that the new watch repeats.
+// newest event or bookmark, or the one before a deletion. A lease that expires in etcd deletes all of its
+// keys at one version, and the watch may have ended between them. Apply ignores the deletions that the new
+// watch repeats.
 func (s *Store) ResumeVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

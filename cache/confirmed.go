@@ -1,23 +1,11 @@
 package cache
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // Silence is a proof by a second watch: the apiserver has no event of the resource in (Last, Version].
 type Silence struct {
 	Last    uint64 // the version of the last event of the watch, or where the watch began
-	Events  int    // how many events of this version the watch has delivered
 	Version uint64 // of the bookmark behind it
-}
-
-// Add counts an event of the watch.
-func (p *Silence) Add(version uint64) {
-	if version > p.Last {
-		p.Last, p.Events = version, 0
-	}
-	p.Events++
 }
 
 // ConfirmComplete applies a proof by a second watch: if the store is complete up to the last event of
@@ -30,9 +18,6 @@ func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 	now := s.applied.Load()
 	if s.closed || s.Doubtful() || now.Version < p.Last {
 		return false, nil
-	}
-	if !now.Reaches(p.Last) && (p.Version == p.Last || p.Events == 0 || p.Events > s.ledger.newestEvents) {
-		return false, nil // more deletions of this version may follow
 	}
 	if err := s.contradiction(p.Version); err != nil {
 		return false, err
@@ -95,11 +80,11 @@ func (s *Store) conclude(c *comparison) (bool, error) {
 }
 
 // verdict returns an error if a state that has every event up to the version of an inventory differs
-// from the list. An apiserver may list a state between two events of one version.
+// from the list. It judges nothing at the version of a deletion: others may follow at this version.
 func (s *Store) verdict(c *comparison) error {
-	version := c.inventory.Version
-	h := &s.all.history
-	if c.differences == 0 || h.n > 0 && h.indexSince(version) < h.indexNewer(version) {
+	version, h := c.inventory.Version, &s.all.history
+	newest := h.indexNewer(version) - 1
+	if c.differences == 0 || newest >= 0 && h.at(newest).RV == version && h.at(newest).Type == Deleted {
 		return nil
 	}
 	return fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", c.differences, version, ErrDiverged)
@@ -132,9 +117,6 @@ func (s *Store) settle() {
 func (s *Store) confirm(r *Inventory) {
 	now, version := s.applied.Load(), r.Version
 	defer s.trustInventory(r)
-	if now.partial && s.provesDeletions(r) {
-		s.publish(now.state, now.Version, false)
-	}
 	confirmed := confirmedState{Snapshot{Version: version, state: now.state}, s.position}
 	if version <= now.Version || !s.ledger.confirm(confirmed) {
 		return
@@ -145,33 +127,13 @@ func (s *Store) confirm(r *Inventory) {
 	s.changed.broadcast()
 }
 
-// deletionsArrive is how long an apiserver may take, at most, from the first to the last of the deletions
-// that etcd made at one version: it receives all of them in one message.
-const deletionsArrive = 500 * time.Millisecond
-
-// provesDeletions reports whether an inventory that equals the present state proves that no deletion of its
-// version is missing: it is of a later version, or was asked for when the apiserver had all of them.
-func (s *Store) provesDeletions(r *Inventory) bool {
-	return r.Version > s.applied.Load().Version || !r.Asked.Before(s.LastEvent().Add(deletionsArrive))
-}
-
-// Settled returns when an inventory proves a state that may be between two deletions of one version; a time
-// in the past if the newest is not.
-func (s *Store) Settled() time.Time {
-	if !s.applied.Load().partial {
-		return time.Time{}
-	}
-	return s.LastEvent().Add(deletionsArrive)
-}
-
 // SkipToInventory is SkipToConfirmed with an inventory of the cursor's own scope, which proves nothing to
 // other readers.
 func (c *Cursor) SkipToInventory(r *Inventory) (version uint64) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	now := s.applied.Load()
-	if now.partial && !s.provesDeletions(r) || c.position != s.position || c.scope != r.Scope || !r.Matches(now) {
+	if c.position != s.position || c.scope != r.Scope || !r.Matches(s.applied.Load()) {
 		return 0
 	}
 	c.version = max(c.version, r.Version)

@@ -99,7 +99,7 @@ func TestInventoryIsComparedAgainAfterEachEvent(t *testing.T) {
 		t.Fatal("confirmed another state")
 	}
 	apply(t, s, Deleted, "a/x", 11)
-	checkVersions(t, s, 11, 10)
+	checkVersions(t, s, 11, 11)
 	<-changed
 	changed = s.Changed()
 	apply(t, s, Added, "a/y", 12)

@@ -81,7 +81,7 @@ func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, er
 		return 0, 0, false, ErrClosed
 	}
 	c.position = s.position
-	return n, max(c.version, s.applied.Load().CompleteVersion()), false, nil
+	return n, max(c.version, s.applied.Load().Version), false, nil
 }
 
 // CaughtUpVersion returns the version of a bookmark that the reader may send: the version up to

@@ -10,8 +10,8 @@
 //
 // Invariants:
 //   - objects, segments, snapshots and events must never be changed once published;
-//   - a snapshot must hold the effect of every event up to its CompleteVersion, and of none after its
-//     Version; the two differ only between the deletions of one version (see [Snapshot.Reaches]);
+//   - a snapshot must hold the effect of every event up to its Version, and of none after it; only when a lease
+//     expires in etcd, which deletes several keys at one version, it may lack some of these deletions;
 //   - a cursor must deliver every event of its scope after its start, once and in order, or return
 //     an error;
 //   - history must not be invented: a store that may have missed an event must be closed, never

@@ -21,19 +21,17 @@ const maxConfirmed = 4096
 //
 // These always hold:
 //   - newest <= delivered: the store's own watch has delivered both, in order;
-//   - the history is complete up to delivered, or further if a second watch has proven that nothing follows; but
-//     only up to the version before a newest event that is a deletion, as long as endsInDeletion;
+//   - the history is complete up to delivered, or further if a second watch has proven that nothing follows;
 //   - confirmed states are above the version up to which the history is complete, in ascending order, each
 //     version once, maxConfirmed at most;
 //   - compared differs from the present state, and the history is not complete up to its version.
 type ledger struct {
-	delivered      uint64           // resource version of the newest event or bookmark
-	newest         uint64           // resource version of the newest event
-	newestKey      tree.Key         // its key
-	newestEvents   int              // how many events have its version
-	endsInDeletion bool             // the newest event is a deletion, and no bookmark above it has followed
-	confirmed      []confirmedState // states that inventories have shown to be the apiserver's
-	compared       *comparison      // with the newest inventory; nil if there is nothing to compare
+	delivered uint64           // resource version of the newest event or bookmark
+	newest    uint64           // resource version of the newest event
+	newestKey tree.Key         // its key
+	deletion  bool             // the newest event is a deletion
+	confirmed []confirmedState // states that inventories have shown to be the apiserver's
+	compared  *comparison      // with the newest inventory; nil if there is nothing to compare
 }
 
 // confirmedState is a state that an inventory has shown to be the apiserver's at a version which the
@@ -56,30 +54,23 @@ func (l *ledger) follows(e *Event, version uint64) bool {
 
 // event records the next event.
 func (l *ledger) event(e *Event) {
-	if e.shares = e.RV == l.newest; !e.shares {
-		l.newestEvents = 0
-	}
-	l.newestEvents++
+	e.shares = e.RV == l.newest
 	l.newest, l.newestKey, l.delivered = e.RV, e.Object.Key, e.RV
-	l.endsInDeletion = e.Type == Deleted
+	l.deletion = e.Type == Deleted
 }
 
-// bookmark records a bookmark, and reports whether it proves its version.
-func (l *ledger) bookmark(version uint64) (proves bool, err error) {
+// bookmark records a bookmark.
+func (l *ledger) bookmark(version uint64) error {
 	if version < l.delivered {
-		return false, fmt.Errorf("bookmark %d after %d: %w", version, l.delivered, ErrDiverged)
+		return fmt.Errorf("bookmark %d after %d: %w", version, l.delivered, ErrDiverged)
 	}
 	l.delivered = version
-	if l.endsInDeletion && version == l.newest {
-		return false, nil
-	}
-	l.endsInDeletion = false
-	return true, nil
+	return nil
 }
 
 // resume returns the version from which a new watch delivers what may be missing.
 func (l *ledger) resume() uint64 {
-	if l.endsInDeletion {
+	if l.deletion && l.delivered == l.newest {
 		return l.delivered - 1
 	}
 	return l.delivered

@@ -51,8 +51,8 @@ func TestWatchFromTheVersionOfADeletionDeliversTheOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, version := readKeys(t, streaming); version != 11 {
-		t.Errorf("a bookmark may say %d before the version is complete", version)
+	if _, version := readKeys(t, streaming); version != 12 {
+		t.Errorf("complete up to %d", version)
 	}
 	apply(t, s, Deleted, "a/y", 12)
 	future := watch(15)
@@ -98,101 +98,6 @@ func TestAVersionWhoseDeletionsHaveLeftTheHistoryIsGone(t *testing.T) {
 	if state, err := s.At(12); err != nil || state.Len() != 0 {
 		t.Error("the state is lost", err)
 	}
-}
-
-// A consistent read must not be answered by a state between two deletions of one version.
-func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
-	for name, follow := range map[string]func(s *Store) error{
-		"event":    func(s *Store) error { return s.Apply(Added, testObject("a/w", 13), time.Now()) },
-		"bookmark": func(s *Store) error { return s.ApplyBookmark(13) },
-		"inventory": func(s *Store) error {
-			_, err := s.ConfirmState(inventoryOf(t, 14, map[tree.Key]uint64{"a/y": 6, "a/z": 7}))
-			return err
-		},
-		"second watch": func(s *Store) error {
-			_, err := s.ConfirmComplete(Silence{Last: 12, Events: 1, Version: 13})
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := expiring()
-			apply(t, s, Deleted, "a/x", 12)
-			if s.Snapshot().Reaches(12) || s.Streamed() != 11 || !s.Snapshot().Reaches(11) {
-				t.Error("complete after the first deletion")
-			}
-			if _, err := s.At(12); !errors.Is(err, ErrAhead) {
-				t.Error("the state is known:", err)
-			}
-			if err := s.ApplyBookmark(12); err != nil || s.Snapshot().Reaches(12) {
-				t.Error("a bookmark at this version proves it", err)
-			}
-			if confirmState(t, s, inventoryOf(t, 12, map[tree.Key]uint64{"a/y": 6, "a/z": 7})) || s.Snapshot().Reaches(12) {
-				t.Error("an inventory at this version proves it")
-			}
-			if whole := s.Whole(); whole.Version != 11 || whole.Len() != 3 {
-				t.Errorf("%d objects at %d are shown to those who must see all deletions or none", whole.Len(), whole.Version)
-			}
-			if err := follow(s); err != nil {
-				t.Fatal(err)
-			}
-			if !s.Snapshot().Reaches(12) || s.Streamed() < 12 {
-				t.Errorf("complete up to %d", s.Streamed())
-			}
-			if state, err := s.At(12); err != nil || state.Len() != 2 {
-				t.Error("the state is not known:", err)
-			}
-		})
-	}
-}
-
-// An apiserver that lists between two deletions of one version has as few of them as the store.
-func TestInventoryAtTheVersionOfADeletionProvesNothing(t *testing.T) {
-	s := expiring()
-	_, c, err := s.ListAndWatch(Scope{Namespace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	apply(t, s, Deleted, "a/x", 12)
-	readKeys(t, c)
-	listed := map[tree.Key]uint64{"a/y": 6, "a/z": 7}
-	for version, proves := range map[uint64]bool{12: false, 13: true} {
-		r := inventoryOf(t, version, listed)
-		r.Scope = Scope{Namespace: "a"}
-		if got := c.SkipToInventory(r) == version; got != proves {
-			t.Errorf("a list of the scope at version %d proves the deletions of version 12: %v", version, got)
-		}
-	}
-	if confirmState(t, s, inventoryOf(t, 12, map[tree.Key]uint64{"a/z": 7})) {
-		t.Error("confirmed with an object that is not listed")
-	}
-	for _, k := range []tree.Key{"a/y", "a/z"} {
-		apply(t, s, Deleted, k, 12)
-		if s.Snapshot().Reaches(12) || s.Whole().Version != 11 || s.Whole().Len() != 3 {
-			t.Fatalf("after %s, %d objects are shown at %d", k, s.Whole().Len(), s.Whole().Version)
-		}
-	}
-	if !confirmState(t, s, inventoryOf(t, 14, nil)) || s.Whole().Version != 14 || s.Whole().Len() != 0 {
-		t.Error("not confirmed by a later list")
-	}
-}
-
-func TestSecondWatchProvesDeletionsOnlyIfTheStoreHasAll(t *testing.T) {
-	s := expiring()
-	apply(t, s, Deleted, "a/x", 12)
-	for _, p := range []Silence{
-		{Last: 12, Version: 20},            // the watch began behind the deletions
-		{Last: 12, Events: 2, Version: 20}, // one is on its way
-		{Last: 12, Events: 1, Version: 12}, // others may follow
-	} {
-		if ok, err := s.ConfirmComplete(p); ok || err != nil {
-			t.Errorf("%+v: %v, %v", p, ok, err)
-		}
-	}
-	apply(t, s, Deleted, "a/y", 12)
-	if ok, err := s.ConfirmComplete(Silence{Last: 12, Events: 2, Version: 20}); !ok || err != nil {
-		t.Error(ok, err)
-	}
-	checkVersions(t, s, 20, 20)
 }
 
 // A store that is complete up to the version of an inventory and differs from it belongs to another

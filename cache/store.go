@@ -65,7 +65,6 @@ type Store struct {
 	options  Options
 	applied  atomic.Pointer[Snapshot] // the state up to which the history is complete
 	snapshot atomic.Pointer[Snapshot] // the newest state: applied, or a confirmed one of a higher version
-	whole    atomic.Pointer[Snapshot] // the newest state that is not between two deletions of its version
 	trusted  atomic.Uint64            // no version above it is proven: see Doubt
 	changed  notifier                 // broadcasts when the version rises, and when the store ends
 	done     chan struct{}            // closed by Close
@@ -100,24 +99,18 @@ func New(options Options, objects []*tree.Object, version uint64) *Store {
 		ledger:        ledger{delivered: version},
 	}
 	s.oldestState.Tree = tree.New(objects, options.Index)
-	s.publish(s.oldestState, version, false)
+	s.publish(s.oldestState, version)
 	s.trusted.Store(math.MaxUint64)
 	return s
 }
 
 // publish makes a new state visible. The snapshot is stored before the broadcast, so that a woken
 // reader is guaranteed to see it.
-func (s *Store) publish(st state, version uint64, partial bool) {
-	now := &Snapshot{Version: version, state: st, partial: partial}
+func (s *Store) publish(st state, version uint64) {
+	now := &Snapshot{Version: version, state: st}
 	// snapshot before applied, so that a reader that has seen Streamed finds a snapshot at that
 	// version or above.
-	s.ledger.drop(now.CompleteVersion())
-	switch before := s.applied.Load(); {
-	case !partial:
-		s.whole.Store(now)
-	case !before.partial || before.Version < version: // the state before lacks nothing of its version
-		s.whole.Store(&Snapshot{Version: now.CompleteVersion(), state: before.state})
-	}
+	s.ledger.drop(version)
 	if s.ledger.last() == nil {
 		s.snapshot.Store(now)
 	}
@@ -128,7 +121,7 @@ func (s *Store) publish(st state, version uint64, partial bool) {
 // raise publishes the present state under a higher version.
 func (s *Store) raise(version uint64) {
 	if now := s.applied.Load(); version > now.Version {
-		s.publish(now.state, version, false)
+		s.publish(now.state, version)
 	}
 }
 
@@ -136,22 +129,9 @@ func (s *Store) raise(version uint64) {
 // version.
 func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Whole is Snapshot that shows all deletions of one version or none: until what follows has shown that no
-// other one is on its way, it returns the state before them.
-func (s *Store) Whole() *Snapshot {
-	if now := s.snapshot.Load(); !now.partial {
-		return now
-	}
-	return s.whole.Load()
-}
-
 // Streamed returns the version up to which the history has every event. The version of the newest
 // state may be higher.
-func (s *Store) Streamed() uint64 { return s.applied.Load().CompleteVersion() }
-
-// Begun reports whether the store has an event or a bookmark of a version, or of a later one: what it lacks of
-// this version is on its way.
-func (s *Store) Begun(version uint64) bool { return version <= s.applied.Load().Version }
+func (s *Store) Streamed() uint64 { return s.applied.Load().Version }
 
 // Changed returns a channel that is closed when the store has a newer version than a snapshot
 // taken after the call, or when the store ends.

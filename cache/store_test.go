@@ -432,17 +432,3 @@ func TestRewoundCursorReadsTheEventsThatFollowAgain(t *testing.T) {
 		t.Errorf("got %v up to %d", keys, version)
 	}
 }
-
-// A deletion shows that none is missing of an earlier one, at another version.
-func TestWholeStateFollowsDeletionsOfSeveralVersions(t *testing.T) {
-	s := New(Options{}, []*tree.Object{{Key: "a/x", RV: 1}, {Key: "a/y", RV: 2}, {Key: "a/z", RV: 3}}, 3)
-	for i, key := range []tree.Key{"a/x", "a/y", "a/z"} {
-		version := uint64(5 + 2*i)
-		if err := s.Apply(Deleted, &tree.Object{Key: key, RV: version}, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		if whole := s.Whole(); whole.Len() != 3-i || whole.Version != version-1 {
-			t.Errorf("after the deletion at %d: %d objects at version %d", version, whole.Len(), whole.Version)
-		}
-	}
-}

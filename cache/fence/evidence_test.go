@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/cache/tree"
 )
 
 // The apiserver waits for such a version, or refuses the read: no state that is older answers it.
@@ -43,40 +42,6 @@ func TestInventoryFromBeforeTheStoreIsNoProof(t *testing.T) {
 			})
 		})
 	}
-}
-
-// slowly is an Apiserver whose list is read at once, while its end arrives late.
-type slowly struct {
-	*fakeAPIServer
-	takes time.Duration
-}
-
-// Inventory implements Apiserver.
-func (a slowly) Inventory(ctx context.Context, _ cache.Scope, version uint64) (*cache.Inventory, error) {
-	r := &cache.Inventory{Version: 11}
-	err := r.Add("a/y", 10)
-	pause(ctx, a.takes)
-	return r, errors.Join(err, ctx.Err())
-}
-
-// What an apiserver lists a moment after a deletion may lack others of its version.
-func TestInventoryCountsFromWhenItWasAskedFor(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, _ *Fence) {
-		s := cache.New(cache.Options{}, []*tree.Object{object("a/x", 9), object("a/y", 10)}, 10)
-		f := New(s, slowly{a, time.Second}, func() Cost { return usual }, a.report)
-		go func() {
-			time.Sleep(time.Millisecond) // the inventory has been asked for
-			if err := s.Apply(cache.Deleted, object("a/x", 11), time.Now()); err != nil {
-				t.Error(err)
-			}
-		}()
-		if !f.worker.claim(listing) {
-			t.Fatal("an inventory runs")
-		}
-		if _, err := f.takeInventory(t.Context(), time.Minute); err != nil || s.Proves(11) {
-			t.Errorf("proven %v, %v", s.Proves(11), err)
-		}
-	})
 }
 
 // The reader of the newest state would wait for a proof that nobody takes.

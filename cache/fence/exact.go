@@ -50,7 +50,6 @@ func (f *Fence) joinExact(version uint64, rest int64) exactInventory {
 	switch {
 	case f.exact.version == version, f.exact.runs, time.Now().Before(f.exact.retryAt):
 	case Next(Question{After: Exact, Work: readWork(rest)}, facts).Do == Forward:
-	case f.store.Begun(version): // its deletions are on their way
 	default:
 		f.exact = exactInventory{version: version, runs: true, began: time.Now(), ended: make(chan struct{}), shared: f.share("inventory")}
 		f.worker.want(listingAt)

@@ -338,15 +338,14 @@ func TestFenceReportsAnAPIServerBehindTheStore(t *testing.T) {
 	})
 }
 
-func TestReadersOfADeletionAreProvenByASecondWatch(t *testing.T) {
+func TestADeletionProvesItsVersion(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		deliver(t, s, a.write(), 0)
-		version := a.write() // of the deletion, which the second watch delivers as an event
+		version := a.write()
 		if err := s.Apply(cache.Deleted, object("a/11", version), time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		current := a.writeElsewhere()
-		if proof, err := f.confirm(t.Context(), current); err != nil || proof != BySecondWatch {
+		if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
 			t.Error(proof, err)
 		}
 	})

@@ -30,9 +30,6 @@ const (
 // list takes the inventory of a scope: of the present state, or of the state at exactly a version that is not 0. It
 // charges what that costs the apiserver, also if it fails.
 func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, version uint64) (*cache.Inventory, error) {
-	if version == 0 {
-		f.awaitDeletions(work.In(ctx))
-	}
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
 	r, err := f.apiserver.Inventory(work.In(ctx), scope, version)
 	var bytes int64
@@ -55,26 +52,6 @@ func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, versio
 	}
 	f.report(err)
 	return r, err
-}
-
-// awaitDeletions waits until an inventory proves a state that may be between two deletions of one version. One of a later
-// version proves it, so that there is nothing to wait for once something else was written in the cluster.
-func (f *Fence) awaitDeletions(ctx context.Context) {
-	settled := f.store.Settled()
-	if !time.Now().Before(settled) {
-		return
-	}
-	ctx, cancel := context.WithDeadline(ctx, settled)
-	defer cancel()
-	if start := time.Now(); start.After(f.lastRefusal().until) {
-		deleted := f.store.Snapshot().Version
-		version, err := f.apiserver.Probe(ctx)
-		f.countProbe(time.Since(start))
-		if err == nil && version > deleted {
-			return
-		}
-	}
-	<-ctx.Done()
 }
 
 // takeInventory takes an inventory, for which the caller must have claimed listing, and has the store compare it. The

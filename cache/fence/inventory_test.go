@@ -382,22 +382,6 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 	})
 }
 
-// The probe before an inventory obeys Retry-After as every other probe does.
-func TestInventoryAfterADeletionAsksNoApiserverThatRefuses(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
-		fill(t, a, s)
-		if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), a.writeElsewhere()), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		f.refused = refusal{errNoList, time.Now().Add(time.Minute)}
-		before := a.probes.Load()
-		f.awaitDeletions(t.Context())
-		if n := a.probes.Load() - before; n != 0 {
-			t.Errorf("%d probes", n)
-		}
-	})
-}
-
 // An inventory also fails with ErrDiverged when the CRD of the resource has changed.
 func TestInventoryThatShowsADivergenceIsReported(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, _ *Fence) {
@@ -414,25 +398,4 @@ type changedCRD struct{ *fakeAPIServer }
 // Inventory implements Apiserver.
 func (changedCRD) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
 	return nil, fmt.Errorf("%w: its CRD has changed", cache.ErrDiverged)
-}
-
-// The apiserver may have sent some of the deletions of a version only; one that lists a later version has all of them.
-func TestInventoryAfterADeletionWaitsOnlyWhileNothingElseWasWritten(t *testing.T) {
-	for _, quiet := range []bool{false, true} {
-		withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
-			fill(t, a, s)
-			deleted := a.writeElsewhere()
-			if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			if !quiet {
-				a.writeElsewhere()
-			}
-			start := time.Now()
-			f.awaitDeletions(t.Context())
-			if waited := time.Since(start) >= 400*time.Millisecond; waited != quiet {
-				t.Errorf("quiet %v: it waits for %v", quiet, time.Since(start))
-			}
-		})
-	}
 }

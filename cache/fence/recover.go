@@ -24,8 +24,7 @@ const (
 // change however long the read waits: it must not have to wait for ever newer events.
 //
 // All reads that wait share one inventory, which need not be cheap. If the store lacks events of it that do not
-// come, the fence calls diverged with ErrHeldBack. A store that has reached its version lacks none of them, as far
-// as is known: nothing has followed a deletion.
+// come, the fence calls diverged with ErrHeldBack.
 func (f *Fence) recover(ctx context.Context, n Need) (a Answer, err error) {
 	if a.Version, err = f.versionFor(ctx, Need{Current: cmp.Or(n.Version, n.Current), Patient: true}); err != nil {
 		return a, err
@@ -68,11 +67,8 @@ func (f *Fence) mend(ctx context.Context) {
 		case err != nil:
 			idle = max(idle, mendRetry, retryDelay(err))
 		case !f.comesWithin(ctx, eventGrace, version) && f.recovers() && ctx.Err() == nil:
-			if f.store.Snapshot().Version < version {
-				f.report(cache.ErrHeldBack)
-				return
-			}
-			idle = max(idle, mendRetry) // a deletion is the newest write: a later version proves it
+			f.report(cache.ErrHeldBack)
+			return
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/cache/tree"
 )
 
 // recoverAll has n readers wait at any price for what is current now, and returns how many succeed within
@@ -115,32 +114,6 @@ func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
 	})
 }
 
-// A deletion is the newest write of the cluster: nothing is held back, and what follows proves it.
-func TestAStoreIsNotReplacedBecauseNothingFollowsADeletion(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
-		a.noBookmarks, a.inventoryTime = true, time.Millisecond
-		deliver(t, s, a.write(), 0)
-		deleted := a.writeElsewhere()
-		a.mu.Lock()
-		a.events = nil
-		a.mu.Unlock()
-		if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		time.AfterFunc(8*time.Second, func() { a.writeElsewhere() })
-		start := time.Now()
-		if n := recoverAll(t, f, 10, 10*time.Second); n != 10 {
-			t.Errorf("%d of 10 readers recover within %v", n, time.Since(start))
-		}
-		if err := a.reported(); err != nil {
-			t.Errorf("the store is replaced: %v", err)
-		}
-		if n := a.inventories.Load(); n > 8 {
-			t.Errorf("an inventory is taken %d times", n)
-		}
-	})
-}
-
 func TestNoRequestFollowsAFailureTooSoonOrTooLate(t *testing.T) {
 	for after, want := range map[time.Duration]time.Duration{0: failurePause, 5 * time.Second: 5 * time.Second, time.Hour: stallRetry} {
 		if got := retryDelay(fmt.Errorf("list: %w", &cache.RetryAfterError{After: after, Err: errNoList})); got != want {
@@ -169,28 +142,6 @@ func TestAnInventoryThatIsRefusedIsTakenAgainWhenTheApiserverSays(t *testing.T) 
 		recoverAll(t, f, 10, mendAfter+4*time.Second)
 		if n := a.inventories.Load(); n != 1 {
 			t.Errorf("%d inventories in four seconds", n)
-		}
-	})
-}
-
-// The store shows the version, and only lacks what would prove it.
-func TestADeletionThatADearInventoryDoesNotProveIsNotHeldBack(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
-		a.noBookmarks, a.inventoryTime, a.inventoryBytes = true, time.Second, 1<<30
-		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
-		deliver(t, s, a.write(), 0)
-		deleted := a.writeElsewhere()
-		a.mu.Lock()
-		a.events = nil
-		a.mu.Unlock()
-		go func() {
-			time.Sleep(mendAfter + time.Second/2) // after the inventory was asked for
-			if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
-				t.Error(err)
-			}
-		}()
-		if n := recoverAll(t, f, 1, 10*time.Second); n != 1 || a.reported() != nil {
-			t.Errorf("%d readers recover; reported: %v", n, a.reported())
 		}
 	})
 }

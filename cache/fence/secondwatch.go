@@ -40,7 +40,7 @@ func (f *Fence) runSecondWatch(ctx context.Context) {
 	proof, shared := cache.Silence{Last: f.store.Streamed()}, f.share("second watch")
 	defer shared.End()
 	_ = f.apiserver.SecondWatch(ctx, proof.Last,
-		func(version uint64) { proof.Add(version) },
+		func(version uint64) { proof.Last = max(proof.Last, version) },
 		func(version uint64) {
 			bookmarks++
 			proof.Version = version

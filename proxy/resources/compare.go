@@ -27,10 +27,14 @@ func (r *Registry) compareUntilDone(ctx context.Context, e *entry, source *listw
 		if ended || ctx.Err() != nil {
 			return
 		}
-		state := s.Whole()
-		listed, err := source.Inventory(ctx, cache.Scope{}, state.Version)
+		version := s.Snapshot().Version
+		listed, err := source.Inventory(ctx, cache.Scope{}, version)
 		if err != nil {
 			e.log.Info("store could not be compared with the apiserver", zap.Error(err))
+			continue
+		}
+		state, err := s.At(version) // has the deletions at this version that have come since
+		if err != nil {
 			continue
 		}
 		for k := range listed.Differing(state) {

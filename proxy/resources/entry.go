@@ -192,7 +192,6 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	// They end with the store.
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, session, s) })
-	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
 	r.goroutines.Go(func() { r.check(ctx, []*entry{e}, (*entry).verifyCRD, discovery.ErrChanged) })
 	if c.provisional() {

@@ -25,8 +25,6 @@ const (
 	// resource without events does.
 	ownWatchWait = 15 * time.Millisecond
 	silentWait   = 3 * time.Millisecond
-	// deletionsArrive is how long an inventory waits for other deletions of a version.
-	deletionsArrive = 500 * time.Millisecond
 )
 
 // The store of every row begins with three objects, at version 3.
@@ -61,7 +59,6 @@ func TestConsistentRead(t *testing.T) {
 		listed   []*tree.Object // by an inventory; nil if it fails
 		slow     time.Duration  // how long a probe takes
 		busy     bool           // an event, at version 4, has just arrived
-		deleted  bool           // a deletion, at version 4, has just arrived
 		shared   bool           // another read is under way
 		at       time.Duration  // when happens happens
 		happens  func(*servetest.Env)
@@ -73,7 +70,6 @@ func TestConsistentRead(t *testing.T) {
 	}{
 		{law: "AtAnyVersionNeedsNoProof", url: list + "?resourceVersion=0", reason: "any-version"},
 		{law: "AtAVersionThatIsReachedNeedsNoProof", url: list + "?resourceVersion=2", reason: "any-version"},
-		{law: "AtTheVersionOfADeletionIsNotAnsweredBetweenTwo", url: list + "?resourceVersion=4", deleted: true, version: 4, at: soon, happens: event(5), reason: "up-to-date", took: deletionsArrive},
 		{law: "IsNotProvenByAStoreThatBeganBeforeIt", url: list, resource: began, version: 9, listed: present, reason: "roll-call"},
 		{law: "OfAShardWaitsForASecondWatch", url: list + "?shardSelector=" + shard, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
 		{law: "AtAVersionOfTheFuturePasses", url: list + "?resourceVersion=9", version: 8, reason: "version-not-reached", passes: true},
@@ -145,9 +141,6 @@ func TestConsistentRead(t *testing.T) {
 				if row.doubt {
 					e.Resource.Store.Doubt()
 					time.Sleep(time.Nanosecond) // an inventory must be asked for later
-				}
-				if row.deleted {
-					e.Apply(cache.Deleted, servetest.Foo(0, 4))
 				}
 				if row.busy {
 					event(4)(e)

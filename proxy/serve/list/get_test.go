@@ -6,8 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"sluice/cache"
 	"sluice/proxy/accounts"
@@ -127,27 +125,4 @@ func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
 			t.Errorf("%s: outcome %+v, headers %v, %d bytes", accept, outcome, w.Header(), w.Body.Len())
 		}
 	}
-}
-
-// When a lease expires in etcd, several objects are deleted at one version. A list of the most recent state shows
-// all of these deletions or none.
-func TestListOfTheMostRecentStateIsNotBetweenTwoDeletionsOfOneVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := handlertest.New(t, servetest.LargeFoos(3), serve.Options{})
-		e.Apiserver.Slow = time.Second
-		time.AfterFunc(time.Second/2, func() { // they arrive while the state before them is being proven
-			e.Apply(cache.Deleted, servetest.Foo(0, 4))
-			e.Apply(cache.Deleted, servetest.Foo(1, 4))
-		})
-		if l := e.List(servetest.FooList); l.Metadata.ResourceVersion != "3" || len(l.Items) != 3 {
-			t.Errorf("%d objects at version %s", len(l.Items), l.Metadata.ResourceVersion)
-		}
-		if err := e.Resource.Store.ApplyBookmark(5); err != nil {
-			t.Fatal(err)
-		}
-		e.Apiserver.Set(5, 0)
-		if l := e.List(servetest.FooList); l.Metadata.ResourceVersion != "5" || len(l.Items) != 1 {
-			t.Errorf("%d objects at version %s", len(l.Items), l.Metadata.ResourceVersion)
-		}
-	})
 }

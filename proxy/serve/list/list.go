@@ -69,7 +69,7 @@ func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snaps
 		return nil, "", err
 	}
 	if p.Match == plan.MatchMostRecent {
-		return p.Resource.Store.Whole(), reason, nil
+		return p.Resource.Store.Snapshot(), reason, nil
 	}
 	return p.Resource.Store.Snapshot(), reason, nil
 }

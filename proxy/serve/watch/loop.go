@@ -216,9 +216,6 @@ func (l *loop) begin() error {
 	}
 	l.plan.Info.Listed, _ = l.plan.Weigh(l.state)
 	l.delivered, l.lastSent = l.state.Version, l.state.Version
-	if l.initialEventsEnd == unproven {
-		l.delivered = l.state.CompleteVersion()
-	}
 	l.state, l.buf, l.out.scratch = nil, nil, nil // free the snapshot and the buffers
 	l.reader.Hold(nil, nil)
 	if err := l.count(); err != nil {

@@ -274,35 +274,6 @@ func TestSmallStreamingListIsProvenByAnInventoryOfItsScope(t *testing.T) {
 	}
 }
 
-// When a lease expires in etcd, all of its keys are deleted at one version: a watch may begin between two of the deletions.
-func TestInitialEventsEndAfterAllDeletionsOfTheirVersion(t *testing.T) {
-	const objects, deletion = 1000, 1001
-	synctest.Test(t, func(t *testing.T) {
-		resource := servetest.Foos(objects)
-		resource.Store = cache.New(cache.Options{}, slices.Collect(resource.Store.Snapshot().Objects(tree.Range{})), objects)
-		e := handlertest.New(t, resource, serve.Options{})
-		e.Apiserver.Set(deletion, 0)
-		e.Apply(cache.Deleted, servetest.Foo(0, deletion))
-		c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, nil)
-		c.Take()
-		c.Stall()
-		for i := 1; i < objects; i++ {
-			e.Apply(cache.Deleted, servetest.Foo(i, deletion))
-			synctest.Wait()
-		}
-		if err := e.Resource.Store.ApplyBookmark(deletion + 1); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait() // the deletions are proven, and many are still to be sent
-		c.Resume()
-		synctest.Wait()
-		got := c.Take()
-		if end := slices.IndexFunc(got, func(event string) bool { return strings.HasPrefix(event, "BOOKMARK") }); end != objects-1 {
-			t.Errorf("the initial events end after %d of %d deletions", end, objects-1)
-		}
-	})
-}
-
 // Such a watch reads the history again after each event. A bookmark ahead of its events would make the client miss them.
 func TestInitialEventsOfASlowReaderEndAfterTheEventsOfTheirVersion(t *testing.T) {
 	const last = 20
