@@ -101,7 +101,11 @@ func TestDocumentsHaveEveryCommand(t *testing.T) {
 			if c.HasLocalFlags() {
 				text.WriteString("\n")
 			}
-			c.LocalFlags().VisitAll(func(f *pflag.Flag) { text.WriteString(wrapped(flagItem(f), "  ")) })
+			c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if !f.Hidden {
+					text.WriteString(wrapped(flagItem(f), "  "))
+				}
+			})
 		}
 		for _, sub := range c.Commands() {
 			describe(sub)

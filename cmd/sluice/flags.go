@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,26 @@ type flags struct {
 func complete(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is there
+	}
+}
+
+// goneFlag is the value of a flag that has gone: the sentence that says what to do instead.
+type goneFlag string
+
+// String implements pflag.Value.
+func (goneFlag) String() string { return "" }
+
+// Type implements pflag.Value.
+func (goneFlag) Type() string { return "" }
+
+// Set implements pflag.Value.
+func (g goneFlag) Set(string) error { return errors.New(string(g)) }
+
+// gone refuses flags of earlier releases.
+func gone(set *pflag.FlagSet, sentence string, names ...string) {
+	for _, name := range names {
+		f := set.VarPF(goneFlag(sentence), name, "", sentence)
+		f.Hidden, f.NoOptDefVal = true, "true"
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -17,51 +16,43 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"sluice/cmd/sluice/compare"
-	"sluice/cmd/sluice/conformance"
 )
 
 // verifyFlags are the command line flags of verify.
 type verifyFlags struct {
-	conformance                  bool
-	kubeconfig, context, against string
-	output                       printer
-	options                      conformance.Options
+	kubeconfig, context, against, namespace string
+	patience                                time.Duration
+	output                                  printer
 }
 
 func verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use:   "verify (RESOURCE... | --conformance) [--against CONTEXT|KUBECONFIG|URL]",
-		Short: "Compare what a Sluice serves with the apiserver, or check that the API stays as it is between clients and an apiserver",
+		Use:   "verify RESOURCE... [--against CONTEXT|KUBECONFIG|URL]",
+		Short: "Compare what a Sluice serves with the apiserver",
 		Long: `Compare what the Sluice of the kubeconfig serves of a resource with the apiserver, object by object at one version, and
 print the names and versions of those that differ. The apiserver is that of --against, or the one that sluice kubeconfig
-has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 if it cannot compare.
-
-With --conformance, check that an apiserver, gateway, tunnel or load balancer keeps the laws of the Kubernetes API: lists,
-pages, versions, watches, streaming lists, negotiation and compression. It reads a few resources with the identity of the
-kubeconfig and writes nothing. With --against each request also goes to another endpoint, such as the apiserver
-itself, and differences are printed. It exits with 1 if a law is broken or the endpoints differ.`,
-		Example: `  sluice verify configmaps deployments.apps
-  sluice verify --conformance --row 'streaming list' --resource configmaps`,
-		Args:              cobra.ArbitraryArgs,
+has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 if it cannot compare.`,
+		Example: `  sluice verify configmaps deployments.apps`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return unknown(errors.New("say what to verify: a resource, such as pods"))
+			}
+			return nil
+		},
 		ValidArgsFunction: f.names,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
 	set := c.Flags()
-	set.BoolVar(&f.conformance, "conformance", false, "check the laws of the API")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"path of the kubeconfig; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
 	set.StringVar(&f.context, "context", "", "context of the kubeconfig")
 	set.StringVar(&f.against, "against", "",
-		"endpoint to compare with: a context, the path of a kubeconfig, or a URL for the same credentials")
-	set.StringVar(&f.options.Namespace, "namespace", "",
-		"compare this namespace; with --conformance, read here if the user may not list all namespaces (default: the context's namespace)")
-	set.StringArrayVar(&f.options.Resources, "resource", nil,
-		"resource to read, such as pods or deployments.apps; may be repeated; default: a choice")
-	set.StringArrayVar(&f.options.Rows, "row", nil, "row to check; may be repeated; default: all")
-	set.DurationVar(&f.options.Idle, "idle", 50*time.Second, "how long a watch without events must stay open")
-	set.DurationVar(&f.options.Patience, "patience", 10*time.Second, "how long to wait for what must come at once")
+		"the apiserver: a context, the path of a kubeconfig, or a URL for the same credentials")
+	set.StringVar(&f.namespace, "namespace", "", "compare only this namespace")
+	set.DurationVar(&f.patience, "patience", 10*time.Second, "how long to wait for a state that both have")
+	gone(set, "sluice verify compares resources: name one. It no longer checks other gateways", "conformance", "resource", "row", "idle")
 	f.output.register(c, "")
 	return c
 }
@@ -78,51 +69,6 @@ func (f *verifyFlags) names(*cobra.Command, []string, string) ([]string, cobra.S
 		return nil, cobra.ShellCompDirectiveError
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer) error {
-	switch {
-	case f.options.Idle < time.Second || f.options.Patience < time.Second:
-		return unknown(errors.New("--idle and --patience are at least 1s"))
-	case f.conformance && len(resources) > 0:
-		return unknown(errors.New("--conformance takes resources by --resource"))
-	case len(resources) > 0:
-		return f.compare(ctx, resources, out)
-	case !f.conformance:
-		return unknown(errors.New("say what to verify: a resource, such as pods, or --conformance"))
-	}
-	if err := f.connect(); err != nil {
-		return err
-	}
-	results, err := conformance.Run(ctx, f.options)
-	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	conformance.Write(&text, results)
-	if err := f.output.print(out, results, text.Bytes()); err != nil {
-		return err
-	}
-	return conformance.Check(results)
-}
-
-// connect sets the clients and the namespace.
-func (f *verifyFlags) connect() error {
-	target := loadKubeconfig(f.kubeconfig, f.context)
-	cfg, other, err := f.endpoints(target)
-	if err != nil {
-		return err
-	}
-	if f.options.Namespace == "" {
-		if f.options.Namespace, _, err = target.Namespace(); err != nil {
-			return fmt.Errorf("kubeconfig: %w", err)
-		}
-	}
-	if f.options.Target, err = conformance.NewClient(cfg); err != nil || other == nil {
-		return err
-	}
-	f.options.Against, err = conformance.NewClient(other)
-	return err
 }
 
 // endpoints returns the configurations of the endpoint of the kubeconfig, and of that to compare with: nil without --against.
@@ -153,8 +99,10 @@ func (f *verifyFlags) other(target *rest.Config, kubeconfig clientcmd.ClientConf
 	return loadKubeconfig(f.against, "").ClientConfig()
 }
 
-// compare compares resources.
-func (f *verifyFlags) compare(ctx context.Context, resources []string, out io.Writer) error {
+func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer) error {
+	if f.patience < time.Second {
+		return unknown(errors.New("--patience is at least 1s"))
+	}
 	target := loadKubeconfig(f.kubeconfig, f.context)
 	sluice, apiserver, err := f.endpoints(target)
 	if err == nil && apiserver == nil {
@@ -164,7 +112,7 @@ func (f *verifyFlags) compare(ctx context.Context, resources []string, out io.Wr
 		return unknown(err)
 	}
 	v, err := compare.Run(ctx, compare.Options{
-		Sluice: sluice, Apiserver: apiserver, Namespace: f.options.Namespace, Patience: f.options.Patience,
+		Sluice: sluice, Apiserver: apiserver, Namespace: f.namespace, Patience: f.patience,
 	}, resources)
 	if v == nil || len(v.Items) == 0 {
 		return unknown(err)

@@ -12,19 +12,19 @@ import (
 
 func TestVerifyRefusesWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"verify":                                     "say what to verify",
-		"verify --conformance -o wide":               "none of text, json, yaml",
-		"verify --conformance --idle 0s":             "at least 1s",
-		"verify --conformance --kubeconfig /nowhere": "kubeconfig",
-		"verify --conformance pods":                  "--resource",
-		"verify pods --nothing":                      "unknown flag",
-		"verify pods --kubeconfig /nowhere":          "kubeconfig",
+		"verify":                            "say what to verify",
+		"verify pods -o wide":               "none of text, json, yaml",
+		"verify pods --patience 0s":         "at least 1s",
+		"verify --conformance":              "name one",
+		"verify --row pages --conformance":  "name one",
+		"verify pods --nothing":             "unknown flag",
+		"verify pods --kubeconfig /nowhere": "kubeconfig",
 	} {
 		err := runWith(t.Context(), strings.Fields(args))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
-		if exit, _ := errors.AsType[exitError](err); exit.code != exitUnknown && !strings.Contains(args, "--conformance --k") {
+		if exit, _ := errors.AsType[exitError](err); exit.code != exitUnknown {
 			t.Errorf("%s: exit code %d", args, exit.code)
 		}
 	}
@@ -67,16 +67,16 @@ current-context: gateway
 		"https://10.0.0.1:6443/": "https://10.0.0.1:6443",
 	} {
 		f := verifyFlags{kubeconfig: path, against: against}
-		if err := f.connect(); err != nil {
+		sluice, apiserver, err := f.endpoints(loadKubeconfig(path, ""))
+		if err != nil {
 			t.Fatal(err)
 		}
-		o := f.options
-		if o.Target.Endpoint != "https://gateway.example.com/k8s" || o.Namespace != "team" || o.Against.Endpoint != want {
-			t.Errorf("%s: %s in %s against %s, want %s", against, o.Target.Endpoint, o.Namespace, o.Against.Endpoint, want)
+		if sluice.Host != "https://gateway.example.com/k8s" || strings.TrimSuffix(apiserver.Host, "/") != want {
+			t.Errorf("%s: %s against %s, want %s", against, sluice.Host, apiserver.Host, want)
 		}
 	}
 	f := verifyFlags{kubeconfig: path, against: "elsewhere"}
-	if err := f.connect(); err == nil || !strings.Contains(err.Error(), "--against") {
+	if _, _, err := f.endpoints(loadKubeconfig(path, "")); err == nil || !strings.Contains(err.Error(), "--against") {
 		t.Errorf("neither a context nor a file: %v", err)
 	}
 }

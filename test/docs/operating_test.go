@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/cmd/sluice/conformance"
 	"sluice/proxy/message"
 	"sluice/proxy/why"
 	"sluice/test/harness"
@@ -147,16 +146,6 @@ func TestTroubleshootingHasAdviceForEveryReason(t *testing.T) {
 		page, anchor, _ := strings.Cut(why.New(why.Passed, a.Reason).Doc, "#")
 		if !slices.Contains(anchors(read(t, page)), anchor) {
 			t.Errorf("%s has no row %s", page, anchor)
-		}
-	}
-}
-
-// TestVerifyingListsEveryRow looks for each row of sluice verify --conformance.
-func TestVerifyingListsEveryRow(t *testing.T) {
-	text := read(t, "docs/verifying.md")
-	for _, row := range conformance.Rows() {
-		if !strings.Contains(text, "`"+row.Name+"`") {
-			t.Errorf("%s is not in docs/verifying.md", row.Name)
 		}
 	}
 }

@@ -12,9 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -29,9 +27,7 @@ type proxy struct {
 	response func(*http.Response)
 	// around serves some requests itself.
 	around func(next http.Handler) http.Handler
-	// http1 is for a proxy without HTTP/2.
-	http1 bool
-	// sluice is what the proxy stands before; nil means the apiserver.
+	// sluice is behind the proxy; nil means the apiserver.
 	sluice *harness.Sluice
 }
 
@@ -63,9 +59,6 @@ func serve(t *testing.T, p proxy) *rest.Config {
 			if p.request != nil {
 				p.request(r.Out)
 			}
-			if p.response != nil && watches(r.In) {
-				r.Out.Header.Del("Accept-Encoding") // what changes events cannot read them compressed
-			}
 		},
 		ModifyResponse: func(r *http.Response) error {
 			if p.response != nil {
@@ -79,7 +72,7 @@ func serve(t *testing.T, p proxy) *rest.Config {
 		handler = p.around(reverse)
 	}
 	server := httptest.NewUnstartedServer(handler)
-	server.EnableHTTP2 = !p.http1
+	server.EnableHTTP2 = true
 	server.Config.ErrorLog = reverse.ErrorLog
 	server.StartTLS()
 	t.Cleanup(func() {
@@ -94,23 +87,12 @@ func serve(t *testing.T, p proxy) *rest.Config {
 	return cfg
 }
 
-func watches(r *http.Request) bool { return r.URL.Query().Has("watch") }
-
 // without drops a parameter of the query.
 func without(parameter string) func(*http.Request) {
 	return func(r *http.Request) {
 		query := r.URL.Query()
 		query.Del(parameter)
 		r.URL.RawQuery = query.Encode()
-	}
-}
-
-// acceptWithout drops a media type that contains a text.
-func acceptWithout(text string) func(*http.Request) {
-	return func(r *http.Request) {
-		if strings.Contains(r.Header.Get("Accept"), text) {
-			r.Header.Set("Accept", "application/json")
-		}
 	}
 }
 
@@ -141,140 +123,6 @@ func setBody(r *http.Response, body []byte) {
 	r.Header.Del("Content-Length")
 }
 
-// body is the body of a watch that something is done to.
-type body struct {
-	io.Reader
-	io.Closer
-}
-
-// inWatches changes the bodies of watches.
-func inWatches(change func(io.ReadCloser) io.Reader) func(*http.Response) {
-	return func(r *http.Response) {
-		if watches(r.Request) && r.StatusCode == http.StatusOK {
-			r.Body = body{change(r.Body), r.Body}
-		}
-	}
-}
-
-// readFunc is an io.Reader.
-type readFunc func([]byte) (int, error)
-
-func (f readFunc) Read(p []byte) (int, error) { return f(p) }
-
-// held returns what it reads when its reader's buffer is full, or at the end.
-func held(from io.ReadCloser) io.Reader {
-	return readFunc(func(p []byte) (int, error) {
-		n, err := io.ReadFull(from, p)
-		if err == io.ErrUnexpectedEOF {
-			err = io.EOF
-		}
-		return n, err
-	})
-}
-
-// endAfter ends the body in order after a while.
-func endAfter(d time.Duration) func(io.ReadCloser) io.Reader {
-	return func(from io.ReadCloser) io.Reader {
-		time.AfterFunc(d, func() { from.Close() })
-		return readFunc(func(p []byte) (int, error) {
-			n, err := from.Read(p)
-			if err != nil {
-				err = io.EOF
-			}
-			return n, err
-		})
-	}
-}
-
-// cut has the body end with an error.
-func cut(from io.ReadCloser) io.Reader {
-	return readFunc(func(p []byte) (int, error) {
-		n, err := from.Read(p)
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return n, err
-	})
-}
-
-// endless never ends by itself.
-func endless(r *http.Response) {
-	ended := r.Request.Context().Done()
-	inWatches(func(from io.ReadCloser) io.Reader {
-		return readFunc(func(p []byte) (int, error) {
-			n, err := from.Read(p)
-			if err == io.EOF {
-				<-ended
-			}
-			return n, err
-		})
-	})(r)
-}
-
-// events changes the events of watches; nil drops one.
-func events(change func(map[string]any) map[string]any) func(*http.Response) {
-	return inWatches(func(from io.ReadCloser) io.Reader {
-		read, write := io.Pipe()
-		go func() {
-			decoder, encoder := json.NewDecoder(from), json.NewEncoder(write)
-			for {
-				var event map[string]any
-				if err := decoder.Decode(&event); err != nil {
-					write.CloseWithError(err)
-					return
-				}
-				if event = change(event); event == nil {
-					continue
-				}
-				if encoder.Encode(event) != nil {
-					return
-				}
-			}
-		}()
-		return read
-	})
-}
-
-// atMost lets through so many watches at the same time.
-func atMost(n int) func(http.Handler) http.Handler {
-	places := make(chan struct{}, n)
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if watches(r) {
-				select {
-				case places <- struct{}{}:
-					defer func() { <-places }()
-				case <-r.Context().Done():
-					return
-				}
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-// unflushed hides from the proxy that it can flush, so that headers wait for a full buffer too.
-func unflushed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
-	})
-}
-
-// busy answers 429 to each request before it serves it.
-func busy() func(http.Handler) http.Handler {
-	var known sync.Map
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, again := known.LoadOrStore(r.URL.String(), true); again {
-				next.ServeHTTP(w, r)
-				return
-			}
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-		})
-	}
-}
-
 func hasPath(path string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, path) }
 }
@@ -295,7 +143,7 @@ func withoutItem(name string) func(*http.Response) {
 // inLists changes the objects of lists.
 func inLists(change func([]map[string]any) []map[string]any) func(*http.Response) {
 	return func(r *http.Response) {
-		if watches(r.Request) || !strings.HasSuffix(r.Request.URL.Path, "/configmaps") || r.StatusCode != http.StatusOK {
+		if !strings.HasSuffix(r.Request.URL.Path, "/configmaps") || r.StatusCode != http.StatusOK {
 			return
 		}
 		raw, err := io.ReadAll(r.Body)
@@ -313,4 +161,19 @@ func inLists(change func([]map[string]any) []map[string]any) func(*http.Response
 		}
 		setBody(r, raw)
 	}
+}
+
+// newer forwards lists of an exact version without it, and has something happen before.
+func newer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		if query.Has("resourceVersion") && query.Get("resourceVersionMatch") == "Exact" {
+			if err := post("/api/v1/namespaces/default/events", `{"metadata":{"generateName":"e"},"involvedObject":{"namespace":"default"}}`); err != nil {
+				panic(err)
+			}
+			without("resourceVersion")(r)
+			without("resourceVersionMatch")(r)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
