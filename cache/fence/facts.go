@@ -1,41 +1,6 @@
 package fence
 
-import (
-	"maps"
-	"time"
-)
-
-// Report is what a fence has done and what it knows, for people.
-type Report struct {
-	Stats
-	Facts
-	Proven map[Proof]int // reads, by what proved their state
-	Last   LastProof
-}
-
-// LastProof is how the last read was proven; its Proof is empty before the first.
-type LastProof struct {
-	Proof Proof
-	At    time.Time
-	Took  time.Duration // since the read has asked
-}
-
-// Report returns what is known now.
-func (f *Fence) Report() Report {
-	r := Report{Facts: f.Facts()}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r.Stats, r.Proven, r.Last = f.stats, maps.Clone(f.proven), f.last
-	return r
-}
-
-// count counts a read that was proven.
-func (f *Fence) count(p Proof, took time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.proven[p]++
-	f.last = LastProof{p, time.Now(), took}
-}
+import "time"
 
 // decide decides what is done for a question now.
 func (f *Fence) decide(q Question) Action { return Next(q, f.Facts()) }

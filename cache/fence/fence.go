@@ -66,8 +66,6 @@ type Fence struct {
 	recovering  int            // readers that wait in recover
 	refused     refusal        // of the last probe
 	stats       Stats
-	proven      map[Proof]int // reads
-	last        LastProof
 }
 
 // Shared is work that reads wait for, as their traces show it.
@@ -112,7 +110,6 @@ type Stats struct {
 func New(s *cache.Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
 	return &Fence{
 		store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1),
-		proven: map[Proof]int{},
 	}
 }
 

@@ -431,28 +431,3 @@ func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
 		}
 	})
 }
-
-// The status page shows by what a store was proven last, and how often by each kind of proof.
-func TestReportTellsByWhatReadsWereProven(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
-		for _, write := range []func(){func() {}, func() {}, func() { a.writeElsewhere() }} {
-			write()
-			if _, _, err := waitUntilCurrent(f, t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		a.refuses = errors.New("away")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, _, err := waitUntilCurrent(f, ctx); err == nil {
-			t.Fatal("a read is proven without the apiserver")
-		}
-		got := f.Report()
-		if got.Proven[BySecondWatch] != 1 || got.Proven[ByOwnWatch]+got.Proven[UpToDate] != 2 {
-			t.Errorf("proven: %v", got.Proven)
-		}
-		if last := got.Last; last.Proof != BySecondWatch || last.Took < a.probeTime || time.Since(last.At) < time.Second {
-			t.Errorf("the last proof: %+v", last)
-		}
-	})
-}

@@ -3,7 +3,6 @@ package fence
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // errStalled is the error of a read that does not wait because others have waited in vain, or because the store is provisional.
@@ -13,11 +12,6 @@ var errStalled = errors.New("no proof comes")
 // does what costs the apiserver least. The error is a [Pass], ErrAhead for a version that the apiserver has not
 // reached, ErrGone for one before the history, ErrClosed when the store has ended, or another one if no proof has come.
 func (f *Fence) Prove(ctx context.Context, n Need) (a Answer, err error) {
-	defer func(began time.Time) {
-		if err == nil && a.Proof != "" {
-			f.count(a.Proof, time.Since(began))
-		}
-	}(time.Now())
 	switch {
 	case n.What == Version:
 		a.Version, err = f.currentVersion(ctx)

@@ -26,7 +26,7 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 		o.Heaviest = c.accounts.Heaviest
 	}
 	o.Why = &see.Why{Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(), Names: o.Names}
-	o.Fences = c.resources.EachFence
+	o.Stalled = c.resources.Stalled
 	s := see.NewSampler(o)
 	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))
 	c.followers = append(c.followers, o.Clients.Run)

@@ -47,7 +47,7 @@ func Handler(o Options) http.Handler {
 	mux.Handle("GET /readyz/", checks.handler(o.Ready.handler("/readyz", o.Notes)))
 	mux.Handle("GET /metrics", protect(others.handler(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))))
 	if o.Status != nil {
-		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /proofs", "GET /clients", "GET /clients/", "/see/"} {
+		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /clients/", "/see/"} {
 			mux.Handle(pattern, protect(others.handler(o.Status)))
 		}
 		for _, pattern := range []string{"/why", "/see/v1alpha1/why"} {

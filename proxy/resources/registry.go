@@ -224,13 +224,14 @@ func (r *Registry) States() []State {
 	return states
 }
 
-// EachFence calls do with what the fence of each store in sync has done and knows, by the name of its resource.
-func (r *Registry) EachFence(do func(resource string, f fence.Report)) {
+// Stalled returns the names of the resources for which a read has waited for a proof in vain, and none has succeeded since.
+func (r *Registry) Stalled() (names []string) {
 	for gvr, e := range r.all() {
-		if c := e.current.Load(); c != nil {
-			do(name(gvr), c.Fence.Report())
+		if c := e.current.Load(); c != nil && c.Fence.Facts().Stalled {
+			names = append(names, name(gvr))
 		}
 	}
+	return names
 }
 
 // CheckRights returns an error that names the resources that were in sync and that the apiserver forbids

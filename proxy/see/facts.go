@@ -4,33 +4,28 @@ import "time"
 
 // Facts is what is known of a Sluice at one moment. It is immutable.
 type Facts struct {
-	At        time.Time  `json:"at"`
-	Version   string     `json:"version"`
-	UpSeconds float64    `json:"upSeconds"`
-	Stopping  bool       `json:"stopping"`
-	Upstream  Upstream   `json:"upstream"`
-	Reads     Reads      `json:"reads"`
-	Resources []Resource `json:"resources"`
-	Others    Reads      `json:"others"` // of resources that are not cached
-	Saved     Saved      `json:"saved"`
-	Limits    []Limit    `json:"limits"`
-	// Proofs are the ways in which reads of all resources were proven, or not.
-	Proofs []ProofKind `json:"proofs"`
-	// Ages are how old the answers from the cache were when they began, by their proof.
-	Ages []ProofKind `json:"ages"`
-
-	Requests       float64  `json:"requests"`         // finished since the start
-	RefusedPerSec  float64  `json:"refusedPerSecond"` // of authenticated callers, by limits, in half a minute
-	ReviewsFailed  float64  `json:"reviewsFailed"`    // in the last minute
-	AuditLost      float64  `json:"auditLost"`        // events in the last 10 minutes
-	ConfigOutdated bool     `json:"configOutdated"`   // Sluice runs by an older file
-	IdleSeconds    float64  `json:"idleSeconds"`      // since a request has finished
-	CPUCores       *float64 `json:"cpuCores"`         // null until it is known
-	MemoryBytes    float64  `json:"memoryBytes"`      // of the process
-	Watches        float64  `json:"watches"`          // from the cache
-	PassedWatches  float64  `json:"passedWatches"`    // that the cache should serve
-	AllPassed      float64  `json:"allPassedWatches"` // for whatever reason
-	PassedBecause  string   `json:"passedBecause"`    // the most frequent reason
+	At             time.Time  `json:"at"`
+	Version        string     `json:"version"`
+	UpSeconds      float64    `json:"upSeconds"`
+	Stopping       bool       `json:"stopping"`
+	Upstream       Upstream   `json:"upstream"`
+	Reads          Reads      `json:"reads"`
+	Resources      []Resource `json:"resources"`
+	Others         Reads      `json:"others"` // of resources that are not cached
+	Saved          Saved      `json:"saved"`
+	Limits         []Limit    `json:"limits"`
+	Requests       float64    `json:"requests"`         // finished since the start
+	RefusedPerSec  float64    `json:"refusedPerSecond"` // of authenticated callers, by limits, in half a minute
+	ReviewsFailed  float64    `json:"reviewsFailed"`    // in the last minute
+	AuditLost      float64    `json:"auditLost"`        // events in the last 10 minutes
+	ConfigOutdated bool       `json:"configOutdated"`   // Sluice runs by an older file
+	IdleSeconds    float64    `json:"idleSeconds"`      // since a request has finished
+	CPUCores       *float64   `json:"cpuCores"`         // null until it is known
+	MemoryBytes    float64    `json:"memoryBytes"`      // of the process
+	Watches        float64    `json:"watches"`          // from the cache
+	PassedWatches  float64    `json:"passedWatches"`    // that the cache should serve
+	AllPassed      float64    `json:"allPassedWatches"` // for whatever reason
+	PassedBecause  string     `json:"passedBecause"`    // the most frequent reason
 }
 
 // Upstream is the connection to the apiserver.
@@ -91,8 +86,8 @@ type Resource struct {
 	MismatchedSeconds *float64 `json:"mismatchedSeconds"`
 	// Passed is how many reads have passed since the start, by reason.
 	Passed map[string]float64 `json:"passed"`
-	// Proofs is null while not in sync.
-	Proofs *Proofs `json:"proofs"`
+	// Stalled reports that a read has waited for a proof in vain, and none has succeeded since.
+	Stalled bool `json:"stalled"`
 }
 
 // Limit is something that is scarce.

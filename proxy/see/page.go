@@ -24,7 +24,6 @@ func (s *Sampler) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page(func(*http.Request) string { return "overview" }))
 	mux.HandleFunc("GET /limits", s.page(func(*http.Request) string { return "limits" }))
-	mux.HandleFunc("GET /proofs", s.page(func(*http.Request) string { return "proofs" }))
 	mux.HandleFunc("GET /r/{resource}", s.page(func(r *http.Request) string { return "r/" + r.PathValue("resource") }))
 	if s.options.Clients != nil {
 		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.newClientsView(r.URL.Query()) }))
@@ -138,11 +137,6 @@ func newView(f *Facts, page string) *view {
 		for i := range v.Shown {
 			v.Values.resource(&v.Shown[i])
 		}
-	case page == "proofs":
-		v.Shown = f.Resources[:min(len(f.Resources), mostRows)]
-		v.Values.proofs(v.Shown)
-		v.Values.kinds("/kind", f.Proofs)
-		v.Values.kinds("/age", f.Ages)
 	case page == "clients", page == "why":
 	case page == "limits":
 		for _, l := range f.Limits {

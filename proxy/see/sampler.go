@@ -12,7 +12,6 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"sluice/cache/fence"
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
 )
@@ -27,7 +26,7 @@ const (
 	ratesOver = 5 * time.Minute
 )
 
-// Options configures a Sampler. All but Heaviest, Clients, Fences and Why are required.
+// Options configures a Sampler. All but Heaviest, Clients, Stalled and Why are required.
 type Options struct {
 	Version string
 	// Gather returns the metrics of the process.
@@ -43,8 +42,9 @@ type Options struct {
 	Names   bool
 	// Hold counts a page that stays open for its reader. It is refused, or ends by end, when others need the memory.
 	Hold func(r *http.Request, end func()) (*accounts.Grant, error)
-	// Fences calls a function with what each fence has done and knows, by the name of its resource; nil shows none.
-	Fences func(func(resource string, f fence.Report))
+	// Stalled returns the names of the resources for which a read has waited in vain, and no proof has succeeded since; nil
+	// names none.
+	Stalled func() []string
 	// Why answers questions about requests; nil answers none.
 	Why *Why
 }
@@ -189,7 +189,6 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 		}
 	}
 	s.resources(f, r, now, base)
-	s.proofs(f, r)
 	f.Limits = s.limits(r)
 	return f
 }
@@ -261,6 +260,13 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 		}
 	})
 	cached := answers{}
+	if s.options.Stalled != nil {
+		for _, name := range s.options.Stalled() {
+			if to := all[name]; to != nil {
+				to.Stalled = true
+			}
+		}
+	}
 	for name, to := range all {
 		s.since(to, now.at)
 		to.Reads = s.reads(now, base, func(now, old *totals) answers { return now.all[name].since(old.all[name]) })

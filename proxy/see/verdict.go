@@ -180,7 +180,7 @@ func stalled(r *Resource) bool {
 	if !r.Synced {
 		return r.UnsyncedSeconds > lostAfter
 	}
-	return r.LostSeconds > lostAfter || r.ProvenSeconds != nil && *r.ProvenSeconds > stalledAfter || r.Proofs != nil && r.Proofs.inVain
+	return r.LostSeconds > lostAfter || r.ProvenSeconds != nil && *r.ProvenSeconds > stalledAfter || r.Stalled
 }
 
 // each returns a sentence about the resources of which a condition holds; empty without any.

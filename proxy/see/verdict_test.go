@@ -41,7 +41,7 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"no proof of two", stateStalled, "configmaps.v1, pods.v1: each is not known", healthy(func(f *Facts) {
 			f.Resources[0].ProvenSeconds, f.Resources[1].ProvenSeconds = new(181.0), new(181.0)
 		})},
-		{"a read waited in vain", stateStalled, "pods.v1 is not known", healthy(pods(func(r *Resource) { r.Proofs = &Proofs{inVain: true} }))},
+		{"a read waited in vain", stateStalled, "pods.v1 is not known", healthy(pods(func(r *Resource) { r.Stalled = true }))},
 		{"no watch", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 31 }))},
 		{"a watch that is opened again", stateWell, "", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 29 }))},
 		{"no store for long", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 31 }))},

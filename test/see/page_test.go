@@ -85,7 +85,7 @@ func startAt(t *testing.T, apiserver *harness.ControlPlane, flags ...string) *ha
 	return s
 }
 
-var pages = []string{"/", "/limits", "/proofs", "/r/configmaps.v1", "/clients", "/why"}
+var pages = []string{"/", "/limits", "/r/configmaps.v1", "/clients", "/why"}
 
 // TestPageShowsNothingOfCallersAndObjects looks for what Sluice has seen, on every page.
 func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
