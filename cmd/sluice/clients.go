@@ -15,6 +15,9 @@ import (
 	"sluice/proxy/clients"
 )
 
+// clientOrders are what clients can be sorted by.
+var clientOrders = []string{"would-cost", "cost", "cpu", "lists", "bytes", "watches", "behind", "refused", "hints", "passed"}
+
 // clientsFlags are the command line flags of clients.
 type clientsFlags struct {
 	adminClient
@@ -33,21 +36,26 @@ less. It exits with 0, with --hints with 1 if there is one, and with 2 if it can
 		Example: `  sluice clients --resource configmaps --sort-by cost -o wide
   sluice clients --hints`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	set := f.prepare(c)
 	f.output.register(c, "requests by outcome, addresses and the evidence of hints")
+	f.output.registerWatch(c)
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.StringVarP(&f.namespace, "namespace", "n", "", "only namespaces whose names contain this; * for reads of all")
-	set.StringVar(&f.by, "sort-by", "", "would-cost, cost, cpu, lists, bytes, watches, behind, refused, hints or passed")
+	set.StringVar(&f.by, "sort-by", "", "what to sort by: "+strings.Join(clientOrders, ", "))
 	set.BoolVar(&f.hints, "hints", false, "only clients with hints, and these hints")
-	complete(c, "sort-by", topOrders...)
+	complete(c, "sort-by", clientOrders...)
 	return c
 }
 
-func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
+func (f *clientsFlags) run(ctx context.Context, out, log io.Writer) error {
+	return f.output.show(ctx, out, log, func(out io.Writer, width int) error { return f.print(ctx, out, width) })
+}
+
+func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) error {
 	var l clients.ClientList
 	q := url.Values{"user": {f.user}, "agent": {f.agent}, "resource": {f.resource}, "ns": {f.namespace}, "by": {f.by}}
 	body, err := f.get(ctx, "clients", q, "ClientList", &l)
@@ -59,7 +67,7 @@ func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
 		l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return len(r.Hints) == 0 })
 		value = l
 	}
-	return f.output.answer(out, value, clientsText(&l, f.output.format == "wide" || f.hints), !f.hints || len(l.Items) == 0)
+	return f.output.answer(out, value, clientsText(&l, f.output.format == "wide" || f.hints, width), !f.hints || len(l.Items) == 0)
 }
 
 // userText names a caller: one that is not authenticated has no name.
@@ -69,7 +77,7 @@ func userText(name string) string { return cmp.Or(name, "(unauthenticated)") }
 const costUnits = "\nWOULD-COST and COST are of the apiserver, CPU of Sluice, in cores: 1000m is one.\n"
 
 // clientsText returns clients for people.
-func clientsText(l *clients.ClientList, wide bool) []byte {
+func clientsText(l *clients.ClientList, wide bool, width int) []byte {
 	columns, hints := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST CPU WHY-PASSED HINTS", ""
 	if wide {
 		columns += " SERVED PASSED REFUSED FAILED WHY-REFUSED ADDRESS"
@@ -95,5 +103,5 @@ func clientsText(l *clients.ClientList, wide bool) []byte {
 		}
 		t.row(cells...)
 	}
-	return append(t.bytes(), costUnits+hints+adviceText(reasons)...)
+	return append(t.fit(width, "NAMESPACE CPU SENT/S AGENT WHY-PASSED LISTS/S").bytes(), costUnits+hints+adviceText(reasons)...)
 }

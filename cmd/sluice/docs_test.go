@@ -108,7 +108,9 @@ func TestDocumentsHaveEveryCommand(t *testing.T) {
 			})
 		}
 		for _, sub := range c.Commands() {
-			describe(sub)
+			if !sub.Hidden {
+				describe(sub)
+			}
 		}
 	}
 	describe(rootCommand())

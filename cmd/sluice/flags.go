@@ -43,6 +43,13 @@ func gone(set *pflag.FlagSet, sentence string, names ...string) {
 	}
 }
 
+// goneCommand refuses a command of earlier releases.
+func goneCommand(name, sentence string) *cobra.Command {
+	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
+		return unknown(errors.New(sentence))
+	}}
+}
+
 func (f *flags) register(set *pflag.FlagSet) {
 	o := &f.overrides
 	set.StringVar(&f.config, "config", "", "path of the configuration file")

@@ -2,18 +2,23 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 
 	"sluice/proxy/message"
@@ -46,7 +51,9 @@ func unknown(err error) error {
 type printer struct {
 	format  string
 	formats []string
-	printed bool // a value, after which another one is another document
+	watch   bool
+	every   time.Duration // between two answers
+	printed bool          // a value, after which another one is another document
 }
 
 // register gives a command the flag. A command without anything wide prints only one text.
@@ -105,33 +112,146 @@ func (p *printer) answer(out io.Writer, value any, people []byte, well bool) err
 	return nil
 }
 
+// refreshEvery is how often --watch and --wait ask again.
+const refreshEvery = 2 * time.Second
+
+// registerWatch gives a command the flag --watch.
+func (p *printer) registerWatch(c *cobra.Command) {
+	p.every = cmp.Or(p.every, refreshEvery)
+	c.Flags().BoolVarP(&p.watch, "watch", "w", false, "print it again every two seconds, in a terminal over the last one, until it is interrupted")
+}
+
+// screen returns the size of the terminal that shows text for people; zero if there is none.
+func (p *printer) screen(out io.Writer) (width, height int) {
+	if f, ok := out.(*os.File); ok && (p.format == "text" || p.format == "wide") {
+		width, height, _ = term.GetSize(int(f.Fd()))
+	}
+	return width, height
+}
+
+// width returns the number of characters that a line may have; 0 if it does not matter.
+func (p *printer) width(out io.Writer) int {
+	if p.format == "wide" {
+		return 0
+	}
+	width, _ := p.screen(out)
+	return width
+}
+
+// show calls print, with --watch again and again until ctx ends. Print gets the width of lines, and exits as the command does
+// without --watch.
+func (p *printer) show(ctx context.Context, out, log io.Writer, print func(to io.Writer, width int) error) error {
+	if !p.watch {
+		return print(out, p.width(out))
+	}
+	t := time.NewTicker(p.every)
+	defer t.Stop()
+	for ctx.Err() == nil {
+		var page bytes.Buffer
+		err := print(&page, p.width(out))
+		if exit, _ := errors.AsType[exitError](err); exit.code == exitNotWell {
+			err = exit.error
+		}
+		text := page.Bytes()
+		switch width, height := p.screen(out); {
+		case ctx.Err() != nil:
+			return nil // the answer was cut
+		case err != nil:
+			fmt.Fprintln(log, "sluice: no news:", err)
+		case height > 0:
+			text = append([]byte("\x1b[H\x1b[2J"), firstLines(text, width, height-1)...)
+		}
+		if _, err := out.Write(text); err != nil {
+			return unknown(err)
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// firstLines returns the lines of a text that a screen shows, which breaks long ones.
+func firstLines(text []byte, width, height int) (shown []byte) {
+	for line := range bytes.Lines(text) {
+		if height -= 1 + max(0, utf8.RuneCount(line)-2)/width; height < 0 {
+			break
+		}
+		shown = append(shown, line...)
+	}
+	return shown
+}
+
 // table is rows of cells for people.
-type table [][]any
+type table [][]string
 
 // newTable returns a table with the names of its columns.
-func newTable(columns string) *table {
-	t := &table{}
-	t.row()
-	for name := range strings.FieldsSeq(columns) {
-		(*t)[0] = append((*t)[0], name)
+func newTable(columns string) *table { return &table{strings.Fields(columns)} }
+
+// row adds a row. Strings among its cells may have been chosen by clients.
+func (t *table) row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		if s, ok := cell.(string); ok {
+			row[i] = text(s)
+		} else {
+			row[i] = fmt.Sprint(cell)
+		}
+	}
+	*t = append(*t, row)
+}
+
+// Texts are shortened to wideText while columns can leave, and to narrowText after that.
+const wideText, narrowText = 24, 8
+
+// fit makes the table as narrow as a screen: texts are shortened in the middle, and columns leave in an order.
+func (t *table) fit(width int, leave string) *table {
+	leaving := strings.Fields(leave)
+	for width > 0 {
+		widths, over := make([]int, len((*t)[0])), -2-width
+		for i := range widths {
+			for _, row := range *t {
+				widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			}
+			over += widths[i] + 2
+		}
+		widest := slices.Index(widths, slices.Max(widths))
+		switch {
+		case over <= 0:
+			return t
+		case widths[widest] > wideText:
+			t.shorten(widest, widths[widest]-1)
+		case len(leaving) > 0:
+			i := slices.Index((*t)[0], leaving[0])
+			for j, row := range *t {
+				(*t)[j] = slices.Delete(row, i, i+1)
+			}
+			leaving = leaving[1:]
+		case widths[widest] > narrowText:
+			t.shorten(widest, widths[widest]-1)
+		default:
+			return t
+		}
 	}
 	return t
 }
 
-// row adds a row. Strings among its cells may have been chosen by clients.
-func (t *table) row(cells ...any) { *t = append(*t, cells) }
+// shorten leaves out the middle of long cells of a column.
+func (t *table) shorten(column, length int) {
+	for _, row := range *t {
+		if r := []rune(row[column]); len(r) > length {
+			row[column] = string(r[:length/2]) + "…" + string(r[len(r)-(length-1)/2:])
+		}
+	}
+}
 
 // bytes returns the table with aligned columns.
 func (t *table) bytes() []byte {
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, cells := range *t {
-		for i, cell := range cells {
-			if s, ok := cell.(string); ok {
-				cell = text(s)
-			}
-			fmt.Fprint(w, cell, map[bool]string{true: "\n", false: "\t"}[i == len(cells)-1])
-		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	_ = w.Flush() // a buffer takes everything
 	return out.Bytes()

@@ -95,7 +95,6 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 		{[]string{"status", "--pod", "one"}, exitNotWell}, // one of the two is ready
 		{[]string{"clients", "--pod", "one", "--hints"}, exitNotWell},
 		{[]string{"watches", "--pod", "one"}, 0},
-		{[]string{"top", "--pod", "one", "--once"}, exitNotWell},
 		{[]string{"status", "--pod", "two"}, exitUnknown},
 		{[]string{"status", "--pod", "none"}, exitUnknown},
 		{[]string{"status", "--pod", "one/sluice-7"}, exitUnknown},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,8 +22,6 @@ type statusFlags struct {
 	adminClient
 	output printer
 	wait   string
-	watch  bool
-	every  time.Duration // between two questions
 }
 
 // waits are what status can wait for.
@@ -34,15 +33,15 @@ var waits = map[string]func(*see.Status) bool{
 	},
 }
 
-func statusCommand() *cobra.Command { return (&statusFlags{every: time.Second}).command() }
+func statusCommand() *cobra.Command { return new(statusFlags).command() }
 
 func (f *statusFlags) command() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "status [--address URL] [--wait[=ready|synced]] [-w]",
+		Use:   "status [--address URL] [--wait[=ready|synced] | --watch]",
 		Short: "Say how a Sluice is, as its status page does",
 		Long: `Say how a Sluice is, in one sentence and a table, or as a value. It exits with 0 if all is well, with 1 if somebody has
 to do something, and with 2 if the state is unknown. With --wait it waits until all is well, or for --wait=synced until no cache
-is being filled either, for as long as --timeout. With -w it prints the status again when the state, or a cache, changes.`,
+is being filled either, for as long as --timeout.`,
 		Example: `  sluice status --wait=synced --timeout 2m
   sluice status -o wide
   sluice status -o yaml`,
@@ -53,7 +52,7 @@ is being filled either, for as long as --timeout. With -w it prints the status a
 	f.output.register(c, "history, passed watches and why reads pass")
 	set.StringVar(&f.wait, "wait", "", "wait until it is ready or synced")
 	set.Lookup("wait").NoOptDefVal = "ready"
-	set.BoolVarP(&f.watch, "watch", "w", false, "print the status again when it changes, until it is interrupted")
+	f.output.registerWatch(c)
 	complete(c, "wait", "ready", "synced")
 	return c
 }
@@ -62,14 +61,18 @@ func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
 	switch {
 	case waits[f.wait] == nil:
 		return unknown(fmt.Errorf("--wait: %q is neither ready nor synced", f.wait))
-	case f.watch || f.wait != "":
-		return f.follow(ctx, out, log)
+	case f.wait != "" && f.output.watch:
+		return unknown(errors.New("--wait ends when the state has come, --watch when it is interrupted: choose one"))
+	case f.wait != "":
+		return f.follow(ctx, out)
 	}
-	a := f.now(ctx)
-	if err := f.print(out, a); err != nil || a.Well() {
-		return err
-	}
-	return exitError{nil, exitNotWell}
+	return f.output.show(ctx, out, log, func(out io.Writer, width int) error {
+		a := f.now(ctx)
+		if err := f.print(out, a, width); err != nil || a.Well() {
+			return err
+		}
+		return exitError{nil, exitNotWell}
+	})
 }
 
 // statusAnswer is a status and its JSON, or why there is none.
@@ -86,86 +89,46 @@ func (f *statusFlags) now(ctx context.Context) (a statusAnswer) {
 }
 
 // print prints an answer. It returns why that is impossible.
-func (f *statusFlags) print(out io.Writer, a statusAnswer) error {
+func (f *statusFlags) print(out io.Writer, a statusAnswer, width int) error {
 	if a.err != nil {
 		return unknown(a.err)
 	}
-	return f.output.print(out, json.RawMessage(a.body), statusText(a.Status, f.output.format == "wide"))
-}
-
-// change returns what of an answer is a change if it differs: the state, and which caches are in sync.
-func (a *statusAnswer) change() string {
-	if a.err != nil {
-		return "?"
-	}
-	text := a.State
-	for _, r := range a.Resources {
-		text += fmt.Sprint(" ", r.Name, r.Synced)
-	}
-	return text
+	return f.output.print(out, json.RawMessage(a.body), statusText(a.Status, f.output.format == "wide", width))
 }
 
 // longestQuestion bounds each of several questions: a Sluice that starts meanwhile may answer the next one.
 const longestQuestion = 10 * time.Second
 
-// follow asks for the status until it is as it should be or, without --wait, until it is interrupted.
-func (f *statusFlags) follow(ctx context.Context, out, log io.Writer) error {
-	if f.wait != "" {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.timeout)
-		defer cancel()
-	}
+// follow asks for the status until it is as it should be, and prints it.
+func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
 	question := *f
-	if question.timeout = min(f.timeout, longestQuestion); f.wait != "" {
-		question.timeout = min(f.timeout/4, longestQuestion) // so that a dead connection leaves time for others
-	}
-	t := time.NewTicker(f.every)
+	question.timeout = min(f.timeout/4, longestQuestion) // so that a dead connection leaves time for others
+	t := time.NewTicker(f.output.every)
 	defer t.Stop()
 	var last statusAnswer
-	for shown := ""; ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		a := question.now(ctx)
 		if ctx.Err() != nil && last.Status != nil {
 			break // the answer was cut
 		}
-		last = a
-		reached := a.err == nil && waits[f.wait](a.Status)
-		switch change := a.change(); {
-		case change == shown || !(f.watch || reached):
-		case a.err != nil:
-			fmt.Fprintln(log, "sluice: no news:", text(a.err.Error()))
-			shown = change
-		default:
-			if err := f.print(out, a); err != nil {
-				return err
-			}
-			shown = change
-		}
-		if reached {
-			return nil
+		if last = a; a.err == nil && waits[f.wait](a.Status) {
+			return f.print(out, a, f.output.width(out))
 		}
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 		}
 	}
-	return f.ended(out, last)
-}
-
-// ended returns how a wait has ended that was in vain: in a state, or in an unknown one if the last question has no answer.
-func (f *statusFlags) ended(out io.Writer, last statusAnswer) error {
-	if f.wait == "" { // it was interrupted
-		return nil
-	}
-	if !f.watch || last.err != nil {
-		if err := f.print(out, last); err != nil {
-			return err
-		}
+	if err := f.print(out, last, f.output.width(out)); err != nil { // the last question has no answer
+		return err
 	}
 	return exitError{fmt.Errorf("%s is not %s after %s", f.address, f.wait, f.timeout), exitNotWell}
 }
 
 // statusText returns a status for people.
-func statusText(s *see.Status, wide bool) []byte {
+func statusText(s *see.Status, wide bool, width int) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s\n", s.Mark(), s.Sentence)
 	if s.Do != "" {
@@ -174,12 +137,12 @@ func statusText(s *see.Status, wide bool) []byte {
 	if s.Runbook != "" {
 		fmt.Fprintf(&out, "  Runbook: docs/deploying.md#%s\n", s.Runbook)
 	}
-	out.Write(resourcesText(s, wide))
+	out.Write(resourcesText(s, wide, width))
 	return out.Bytes()
 }
 
 // resourcesText returns the table of a status.
-func resourcesText(s *see.Status, wide bool) []byte {
+func resourcesText(s *see.Status, wide bool, width int) []byte {
 	columns := "RESOURCE SYNCED OBJECTS BYTES VERSION HEARD PROVEN READS/S SERVED WATCHES"
 	if wide {
 		columns += " HISTORY CONNECTED MISMATCHES PASSED-WATCHES WHY-PASSED"
@@ -197,7 +160,7 @@ func resourcesText(s *see.Status, wide bool) []byte {
 		}
 		t.row(cells...)
 	}
-	return append(t.bytes(), adviceText(reasons)...)
+	return append(t.fit(width, "VERSION HEARD BYTES PROVEN").bytes(), adviceText(reasons)...)
 }
 
 // most returns the most frequent reason, and the first of equals.

@@ -32,10 +32,11 @@ there is one that far behind, and with 2 if it cannot tell.`,
 		Example: `  sluice watches --user system:node: --behind 1s
   sluice watches --passed -o yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	set := f.prepare(c)
 	f.output.register(c, "addresses and namespaces")
+	f.output.registerWatch(c)
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.DurationVar(&f.behind, "behind", 0, "only watches for which an event has waited so long")
@@ -43,7 +44,11 @@ there is one that far behind, and with 2 if it cannot tell.`,
 	return c
 }
 
-func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
+func (f *watchesFlags) run(ctx context.Context, out, log io.Writer) error {
+	return f.output.show(ctx, out, log, func(out io.Writer, width int) error { return f.print(ctx, out, width) })
+}
+
+func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) error {
 	var l clients.OpenWatchList
 	if _, err := f.get(ctx, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList", &l); err != nil {
 		return unknown(err)
@@ -52,12 +57,12 @@ func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
 		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
 		return f.behind > 0 && !late || f.passed && w.Source == "cache"
 	})
-	return f.output.answer(out, l, watchesText(&l, f.output.format == "wide"), f.behind == 0 || len(l.Items) == 0)
+	return f.output.answer(out, l, watchesText(&l, f.output.format == "wide", width), f.behind == 0 || len(l.Items) == 0)
 }
 
 // watchesText returns open watches for people.
-func watchesText(l *clients.OpenWatchList, wide bool) []byte {
-	columns := "USER AGENT RESOURCE SELECTS AGE FROM EVENTS-BEHIND FIRST-WAITS SOURCE WHY-PASSED"
+func watchesText(l *clients.OpenWatchList, wide bool, width int) []byte {
+	columns := "USER AGENT RESOURCE SELECTS AGE FROM BEHIND FIRST-WAITS SOURCE WHY-PASSED"
 	if wide {
 		columns += " NAMESPACE ADDRESS"
 	}
@@ -76,5 +81,5 @@ func watchesText(l *clients.OpenWatchList, wide bool) []byte {
 		}
 		t.row(cells...)
 	}
-	return append(t.bytes(), adviceText(reasons)...)
+	return append(t.fit(width, "FROM SELECTS AGENT FIRST-WAITS SOURCE").bytes(), adviceText(reasons)...)
 }

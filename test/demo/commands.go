@@ -33,7 +33,7 @@ and Sluice's own health and metrics:
 Its status page, for a browser, is {{.Admin}}. The same in a terminal:
 
   sluice status --address $ADMIN
-  sluice top clients --address $ADMIN
+  sluice clients --watch --address $ADMIN
 
 {{.Watchers}} clients already watch through Sluice, and {{.Listers}} list. Below is what all clients ask of Sluice, and what
 Sluice asks of the apiserver to answer them. Ctrl-C stops everything.

@@ -77,7 +77,7 @@ func checkProgram(t *testing.T, page, program, args string) {
 		source += read(t, "cmd/sluice/flags.go")
 	}
 	if strings.Contains(source, "adminClient") {
-		source += read(t, "cmd/sluice/adminclient.go") + read(t, "cmd/sluice/pod.go")
+		source += read(t, "cmd/sluice/adminclient.go") + read(t, "cmd/sluice/pod.go") + read(t, "cmd/sluice/output.go")
 	}
 	for _, flag := range longFlag.FindAllStringSubmatch(args, -1) {
 		if !strings.Contains(source, `, "`+flag[1]+`", `) {

@@ -38,7 +38,6 @@ func runExamples(t *testing.T, s *harness.Sluice, apiserver string) {
 		{"why", []string{"sluice why", "sluice why" + admin}, "any-version"},
 		{"clients", []string{"sluice clients", "sluice clients" + admin, "--hints", "--hints || test $? = 1"}, "configmaps.v1"},
 		{"watches", []string{"sluice watches", "sluice watches" + admin}, "kind: OpenWatchList"},
-		{"top", []string{"sluice top", "sluice top" + admin}, `"kind": "OpenWatchList"`},
 		{"status", []string{"sluice status", "sluice status" + admin}, "kind: Status"},
 		{"bundle", []string{"sluice bundle", "sluice bundle" + admin}, "requests-served.json"},
 	} {
