@@ -92,7 +92,7 @@ test-clients: build controlplane ## Run programs of others directly and through 
 # $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests before a control plane of bin/ with flags of
 # kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
 before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \
-	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime' ./test/conformance ./test/clients
+	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime|TablesFromTheCache' ./test/conformance ./test/clients ./test/tables
 # $(call shape,CONTROLPLANE) writes the shapes of the apiserver's answers to the rows into the folder SHAPES.
 shape = CONTROLPLANE='$(1)' SHAPES='$(abspath $(SHAPES))' $(GO) test -count=1 -timeout 20m -run TestShapesOfReleases ./test/conformance
 

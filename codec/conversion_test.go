@@ -8,6 +8,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"sluice/codec/table"
+	"sluice/test/support/codectest"
 )
 
 func TestMetadataLacksAnnotationsOfConversion(t *testing.T) {
@@ -17,7 +20,8 @@ func TestMetadataLacksAnnotationsOfConversion(t *testing.T) {
 	}}
 	set.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}
 	for _, source := range []Encoding{JSON, Protobuf} {
-		r := &Resource{Group: "apps", Version: "v1", Resource: "daemonsets", Kind: "DaemonSet", ListKind: "DaemonSetList", Source: source, Namespaced: true}
+		r := &Resource{Group: "apps", Version: "v1", Resource: "daemonsets", Kind: "DaemonSet", ListKind: "DaemonSetList", Source: source, Namespaced: true,
+			Columns: table.Default()}
 		src, err := set.Marshal()
 		if source == JSON {
 			src, err = json.Marshal(set)
@@ -85,12 +89,12 @@ func annotationsIn(t *testing.T, body []byte) map[string]string {
 }
 
 func TestRowsOfDefaultColumnsAreNullWhenEmpty(t *testing.T) {
-	for kind, want := range map[string]string{"LimitRange": "null", "ConfigMap": "[]"} {
-		r := &Resource{Version: "v1", Kind: kind, ListKind: kind + "List", Source: Protobuf}
+	for want, columns := range map[string]*table.Columns{"null": table.Default(), "[]": codectest.PodColumns()} {
+		r := &Resource{Version: "v1", Kind: "LimitRange", ListKind: "LimitRangeList", Source: Protobuf, Columns: columns}
 		body := writeList(t, mustWriter(t, r, Format{Shape: Table}), metav1.ListMeta{ResourceVersion: "1"}, nil)
 		var list struct{ Rows json.RawMessage }
 		if err := json.Unmarshal(body, &list); err != nil || string(list.Rows) != want {
-			t.Errorf("%s: rows %s, %v, want %s", kind, list.Rows, err, want)
+			t.Errorf("rows %s, %v, want %s", list.Rows, err, want)
 		}
 	}
 }

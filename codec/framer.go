@@ -40,10 +40,9 @@ func newFramer(r *Resource, f Format) (framer, error) {
 func listEnvelope(r *Resource, f Format) framing.List {
 	switch f.Shape {
 	case Table:
-		columns, _ := columnsOf(r) // newObjectEncoder has checked it
 		return framing.List{
-			APIVersion: f.MetaVersion.String(), Kind: "Table", ColumnDefinitions: columns.AppendDefinitions(nil),
-			NullWhenEmpty: columns.NullWhenEmpty(),
+			APIVersion: f.MetaVersion.String(), Kind: "Table", ColumnDefinitions: r.Columns.AppendDefinitions(nil),
+			NullWhenEmpty: r.Columns.NullWhenEmpty(),
 		}
 	case Metadata:
 		return framing.List{

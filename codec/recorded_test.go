@@ -200,9 +200,9 @@ func formatOf(x *codectest.Exchange) (codec.Format, bool) {
 func TestWriterWritesRecordedResponses(t *testing.T) {
 	cmJSON, cmProto := configMaps(codec.JSON), configMaps(codec.Protobuf)
 	custom := *foos
-	custom.Columns = customColumns(t)
 	objects := recordings{cmJSON: {}, cmProto: {}, &custom: {}}
 	exchanges := codectest.Read(t, "reads.jsonl")
+	setColumns(t, exchanges, cmJSON, cmProto, &custom)
 	for _, x := range exchanges {
 		format, ok := formatOf(x)
 		if x.Status != 200 || !ok || format.Shape != codec.Object || format.Pretty {
@@ -310,10 +310,25 @@ func rewrite(t *testing.T, w *codec.Writer, x *codectest.Exchange, verb string, 
 	return out, true
 }
 
-func customColumns(t *testing.T) codec.Columns {
-	c, err := table.Custom([]table.PrinterColumn{{Name: "Color", Type: "string", JSONPath: ".spec.color"}})
+// setColumns sets the columns of recorded Tables.
+func setColumns(t *testing.T, exchanges []*codectest.Exchange, cmJSON, cmProto, custom *codec.Resource) {
+	declared, err := table.Custom([]table.PrinterColumn{{Name: "Color", Type: "string", JSONPath: ".spec.color"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	for _, x := range exchanges {
+		if format, ok := formatOf(x); !ok || x.Status != 200 || format.Shape != codec.Table || format.Encoding != codec.JSON || x.Verb() == "watch" {
+			continue
+		}
+		definitions := cjson.Value(x.Bytes()).Get("columnDefinitions")
+		if c, ok := declared.As(definitions); ok && x.Custom() {
+			custom.Columns = c
+		}
+		if c, ok := table.Builtin("", "v1", "ConfigMap", definitions); ok {
+			cmJSON.Columns, cmProto.Columns = c, c
+		}
+	}
+	if cmJSON.Columns == nil || custom.Columns == nil {
+		t.Fatal("no recorded Table has the columns")
+	}
 }

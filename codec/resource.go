@@ -1,8 +1,6 @@
 package codec
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec/json"
@@ -25,9 +23,8 @@ type Resource struct {
 	Source         Encoding // JSON or Protobuf
 	WholeFloats    bool     // for unstructured resources
 	Namespaced     bool
-	// Columns are the columns of its Tables. Nil stands for the apiserver's own columns of a typed
-	// resource; NewWriter then refuses Tables of an unstructured one.
-	Columns Columns
+	// Columns are the columns of its Tables. With nil NewWriter refuses Tables.
+	Columns *table.Columns
 	// Bookmark is the object of a bookmark that the apiserver sent, for typed resources stored as JSON:
 	// only the apiserver knows how the other fields of a zero object are printed. Others leave it nil.
 	Bookmark []byte
@@ -44,25 +41,6 @@ const (
 	// Unstructured resources are custom resources: JSON with sorted keys, items whole.
 	Unstructured
 )
-
-// Columns prints objects of one kind as rows of a Table. Package table implements it.
-type Columns interface {
-	// AppendDefinitions appends the JSON array of the columnDefinitions.
-	AppendDefinitions(dst []byte) []byte
-	// AppendCells appends the JSON array of the cells of an object, with ages as of now.
-	AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte, error)
-	// AppendAgeless appends the cells without the texts that depend on the time, and their places
-	// to ages.
-	AppendAgeless(dst []byte, obj json.Value, ages []table.Age) ([]byte, []table.Age, error)
-	// AppendConditions appends the JSON array of the conditions of the row, or nothing.
-	AppendConditions(dst []byte, obj json.Value) []byte
-	// Sorted reports whether the rows of a list are in another order than its objects.
-	Sorted() bool
-	// RepeatsDefinitions reports whether every event of a watch carries the columnDefinitions.
-	RepeatsDefinitions() bool
-	// NullWhenEmpty reports whether the rows of an empty list are null instead of [].
-	NullWhenEmpty() bool
-}
 
 // APIVersion returns "group/version", or "version" in the core group.
 func (r *Resource) APIVersion() string {

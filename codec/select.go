@@ -1,9 +1,6 @@
 package codec
 
-import (
-	"sluice/codec/proto"
-	"sluice/codec/table"
-)
+import "sluice/codec/proto"
 
 // newObjectEncoder returns the encoder from the stored bytes of r to the encoding and shape of f.
 func newObjectEncoder(r *Resource, f Format) (objectEncoder, error) {
@@ -102,8 +99,7 @@ func metadataOnly(r *Resource, f Format) (objectEncoder, error) {
 }
 
 func newTableEncoder(r *Resource, f Format) (objectEncoder, error) {
-	columns, ok := columnsOf(r)
-	if !ok || f.Encoding != JSON && f.Encoding != YAML {
+	if r.Columns == nil || f.Encoding != JSON && f.Encoding != YAML {
 		return nil, ErrUnsupported
 	}
 	e, err := wholeJSON(r)
@@ -115,17 +111,6 @@ func newTableEncoder(r *Resource, f Format) (objectEncoder, error) {
 		return nil, err
 	}
 	return tableEncoder{
-		object: dropManagedFields(e, r, f), metadata: meta, columns: columns, version: f.MetaVersion.String(), include: f.Include,
+		object: dropManagedFields(e, r, f), metadata: meta, columns: r.Columns, version: f.MetaVersion.String(), include: f.Include,
 	}, nil
-}
-
-// columnsOf returns the columns of Tables of r, and false if it has none.
-func columnsOf(r *Resource) (Columns, bool) {
-	if r.Columns != nil {
-		return r.Columns, true
-	}
-	if r.Style != Typed {
-		return nil, false
-	}
-	return table.Builtin(r.Group, r.Version, r.Kind)
 }

@@ -12,7 +12,7 @@ import (
 type tableEncoder struct {
 	object   objectEncoder // gives JSON
 	metadata objectEncoder // gives PartialObjectMetadata in JSON
-	columns  Columns
+	columns  *table.Columns
 	version  string // of meta.k8s.io
 	include  Include
 	now      time.Time    // zero: the time of writing

@@ -17,7 +17,7 @@ import (
 // TestTablesEqualApimachinery compares with apimachinery's encoding of a Table with the same definitions
 // and cells.
 func TestTablesEqualApimachinery(t *testing.T) {
-	columns, _ := table.Builtin("", "v1", "Pod")
+	columns := podsProto.Columns
 	now := time.Unix(1700001000, 0)
 	for _, r := range []*Resource{podsProto, podsJSON} {
 		for _, f := range []Format{{}, {Pretty: true}, {Encoding: YAML}, {MetaVersion: MetaV1beta1}, {Include: IncludeNone}, {Include: IncludeObject}} {

@@ -23,11 +23,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"sluice/codec/bookmark"
+	"sluice/test/support/codectest"
 )
 
 var (
-	podsProto = &Resource{Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: Protobuf, Namespaced: true}
-	podsJSON  = &Resource{Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: JSON, Namespaced: true,
+	podsProto = &Resource{Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: Protobuf, Namespaced: true,
+		Columns: codectest.PodColumns()}
+	podsJSON = &Resource{Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: JSON, Namespaced: true, Columns: codectest.PodColumns(),
 		Bookmark: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"spec":{"containers":null},"status":{}}`)}
 	foos = &Resource{Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList", Style: Unstructured, Namespaced: true}
 )

@@ -10,6 +10,7 @@ import (
 	sjson "sluice/codec/json"
 	"sluice/codec/table"
 	"sluice/test/harness"
+	"sluice/test/support/codectest"
 )
 
 var benchNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -68,8 +69,7 @@ func benchmarkCells(b *testing.B, c *table.Columns) {
 }
 
 func BenchmarkPods(b *testing.B) {
-	c, _ := table.Builtin("", "v1", "Pod")
-	benchmarkCells(b, c)
+	benchmarkCells(b, codectest.PodColumns())
 }
 
 func BenchmarkDefault(b *testing.B) { benchmarkCells(b, table.Default()) }
@@ -92,8 +92,7 @@ func BenchmarkCustomJSONPath(b *testing.B) {
 
 func TestPrintingARowAllocatesNothing(t *testing.T) {
 	pods := samplePods(t, 10)
-	builtin, _ := table.Builtin("", "v1", "Pod")
-	for name, c := range map[string]*table.Columns{"pods": builtin, "default": table.Default(), "custom": widgetColumns(t)} {
+	for name, c := range map[string]*table.Columns{"pods": codectest.PodColumns(), "default": table.Default(), "custom": widgetColumns(t)} {
 		dst := make([]byte, 0, 4096)
 		i := 0
 		n := testing.AllocsPerRun(200, func() {

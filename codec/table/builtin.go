@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"time"
 
 	"sluice/codec/json"
@@ -64,21 +63,11 @@ var builtins = func() map[groupVersionKind][]*Columns {
 	return m
 }()
 
-// Builtin returns the newest columns of one of the apiserver's own kinds; ok is false for a kind or
-// version that this package does not know. The core group is "".
-func Builtin(group, version, kind string) (c *Columns, ok bool) {
-	known := builtins[groupVersionKind{group, version, kind}]
-	if len(known) == 0 {
-		return nil, false
-	}
-	return known[0], true
-}
-
-// Matching returns the columns of one of the apiserver's own kinds whose definitions are served, the
-// columnDefinitions of a Table of an apiserver; ok is false if no known release serves them.
-func Matching(group, version, kind string, served json.Value) (c *Columns, ok bool) {
+// Builtin returns the columns of one of the apiserver's own kinds that have the given definitions, the columnDefinitions of
+// its Tables; ok is false if no known release serves them, whatever their descriptions. The core group is "".
+func Builtin(group, version, kind string, definitions json.Value) (c *Columns, ok bool) {
 	for _, known := range builtins[groupVersionKind{group, version, kind}] {
-		if c := known.reworded(served); bytes.Equal(c.definitions, served) {
+		if c, ok := known.As(definitions); ok {
 			return c, true
 		}
 	}
@@ -88,10 +77,10 @@ func Matching(group, version, kind string, served json.Value) (c *Columns, ok bo
 // Default returns the columns of kinds that define none: Name and Created At.
 func Default() *Columns { return defaultColumns }
 
-var defaultColumns = newColumns(nameColumn, createdColumn).with(rules{nullRows: true})
+var defaultColumns = newColumns(nameColumn.documented("name"), createdColumn.documented("creationTimestamp")).with(rules{nullRows: true})
 
 // createdColumn prints the creation timestamp; the year 1 if there is none.
 var createdColumn = column{
-	name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"],
+	name: "Created At", typ: "date",
 	cell: quoted(func(dst []byte, r *row) []byte { return timeOf(r.created).UTC().AppendFormat(dst, time.RFC3339) }),
 }

@@ -162,12 +162,12 @@ func path(names ...string) []string { return names }
 
 // containerNames returns the column of a pod template's container names.
 func containerNames(list []string) column {
-	return text("Containers", "Names of each container in the template.", each("name", list))
+	return text("Containers", each("name", list))
 }
 
 // containerImages returns the column of a pod template's images.
 func containerImages(list []string) column {
-	return text("Images", "Images referenced by each container in the template.", each("image", list))
+	return text("Images", each("image", list))
 }
 
 // sortParts sorts by bytes.

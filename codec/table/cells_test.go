@@ -77,10 +77,7 @@ var printings = []printing{
 func TestCellsEqualTheApiservers(t *testing.T) {
 	for _, p := range printings {
 		t.Run(p.kind+" "+p.name, func(t *testing.T) {
-			c, ok := Builtin(p.group, p.version, p.kind)
-			if !ok {
-				t.Fatal("no columns")
-			}
+			c := newest(p.group, p.version, p.kind)
 			got, err := c.AppendCells(nil, sjson.Value(p.object), testNow)
 			if err != nil || string(got) != p.cells {
 				t.Errorf("got %s, %v\nwant %s", got, err, p.cells)
@@ -91,7 +88,7 @@ func TestCellsEqualTheApiservers(t *testing.T) {
 
 // Which of the default storage classes is marked depends on the release and on the rest of the response.
 func TestCellsOfDefaultStorageClassesAreErrors(t *testing.T) {
-	c, _ := Builtin("storage.k8s.io", "v1", "StorageClass")
+	c := newest("storage.k8s.io", "v1", "StorageClass")
 	for _, annotation := range []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"} {
 		src := sjson.Value(`{"metadata":{"name":"s","annotations":{"` + annotation + `":"true"}}}`)
 		if got, err := c.AppendCells(nil, src, testNow); !errors.Is(err, ErrUndetermined) {
@@ -101,7 +98,7 @@ func TestCellsOfDefaultStorageClassesAreErrors(t *testing.T) {
 }
 
 func TestCellsOfTextThatIsNotUTF8AreErrors(t *testing.T) {
-	c, _ := Builtin("", "v1", "Secret")
+	c := newest("", "v1", "Secret")
 	for _, src := range []string{`{"type":"a\ufffd"}`, `{"metadata":{"name":"�"},"type":"\ufffd"}`} {
 		if got, err := c.AppendCells([]byte("kept"), sjson.Value(src), testNow); !errors.Is(err, ErrUndetermined) || string(got) != "kept" {
 			t.Errorf("%s: got %s, %v", src, got, err)

@@ -2,13 +2,19 @@ package table
 
 import (
 	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/json"
 )
 
 // A column is one column of a kind. A hidden column has cells but no definition.
 type column struct {
-	name, typ, format, doc string
+	name, typ, format string
+
+	doc  string // the description; the apiserver's replaces it
+	path string // the JSONPath of a column that a CRD declares, else empty
 
 	priority int32
 	hidden   bool
@@ -16,18 +22,18 @@ type column struct {
 }
 
 // text returns a column of type string.
-func text(name, doc string, c cell) column {
-	return column{name: name, typ: "string", doc: doc, cell: c}
+func text(name string, c cell) column {
+	return column{name: name, typ: "string", cell: c}
 }
 
 // integer returns a column of type integer.
-func integer(name, doc string, c cell) column {
-	return column{name: name, typ: "integer", doc: doc, cell: c}
+func integer(name string, c cell) column {
+	return column{name: name, typ: "integer", cell: c}
 }
 
 // boolean returns a column of type boolean.
-func boolean(name, doc string, c cell) column {
-	return column{name: name, typ: "boolean", doc: doc, cell: c}
+func boolean(name string, c cell) column {
+	return column{name: name, typ: "boolean", cell: c}
 }
 
 // wide sets priority 1: kubectl shows the column with -o wide only.
@@ -50,9 +56,30 @@ func hidden(c column) column {
 
 // The columns of nearly every kind.
 var (
-	nameColumn = named(text("Name", metaDoc["name"], nameCell))
-	ageColumn  = text("Age", metaDoc["creationTimestamp"], ageCell)
+	nameColumn = named(text("Name", nameCell))
+	ageColumn  = text("Age", ageCell)
 )
+
+// describedAs returns the column with the description that the apiserver prints; ok is false if a CRD describes the column
+// otherwise. The apiserver may lag behind the CRD, or be of a release that has other words.
+func (c column) describedAs(doc string) (_ column, ok bool) {
+	switch {
+	case c.path == "":
+		ok = true
+	case c.doc != "":
+		ok = doc == c.doc
+	default:
+		ok = strings.HasSuffix(doc, c.path)
+	}
+	c.doc = doc
+	return c, ok
+}
+
+// documented returns the column with the description of a field of ObjectMeta, for Tables that no apiserver prints.
+func (c column) documented(field string) column {
+	c.doc = metav1.ObjectMeta{}.SwaggerDoc()[field]
+	return c
+}
 
 // appendDefinition appends the column's TableColumnDefinition.
 func (c *column) appendDefinition(dst []byte) []byte {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"sluice/codec/json"
@@ -43,6 +44,28 @@ func newColumns(columns ...column) *Columns {
 func (c *Columns) with(r rules) *Columns {
 	c.rules = r
 	return c
+}
+
+// As returns the columns with the descriptions of definitions, the columnDefinitions of a Table of the apiserver; ok is false
+// if the apiserver's columns differ in anything else.
+func (c *Columns) As(definitions json.Value) (_ *Columns, ok bool) {
+	columns, i := slices.Clone(c.columns), 0
+	for _, d := range definitions.Elements {
+		for i < len(columns) && columns[i].hidden {
+			i++
+		}
+		if i == len(columns) {
+			return nil, false
+		}
+		doc, _ := d.Get("description").Text()
+		if columns[i], ok = columns[i].describedAs(doc); !ok {
+			return nil, false
+		}
+		i++
+	}
+	as := newColumns(columns...).with(c.rules)
+	as.places, as.slots = c.places, c.slots
+	return as, bytes.Equal(as.definitions, definitions)
 }
 
 // AppendDefinitions appends the JSON array of a Table's columnDefinitions.

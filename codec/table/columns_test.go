@@ -3,19 +3,17 @@ package table
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sjson "sluice/codec/json"
 )
 
 // testNow is ten minutes after the creation of the objects in these tests.
 var testNow = time.Date(2026, 11, 20, 12, 10, 0, 0, time.UTC)
-
-// undocumented are the columns that the apiserver leaves without a description.
-var undocumented = []string{"BinaryVersion", "EmulationVersion", "Handler"}
 
 // known yields the columns of every built-in kind, in each arrangement.
 func known(yield func(of string, c *Columns) bool) {
@@ -28,17 +26,9 @@ func known(yield func(of string, c *Columns) bool) {
 	}
 }
 
-func TestEveryDefinitionHasTheFieldsDescription(t *testing.T) {
-	for of, c := range known {
-		for _, col := range c.columns {
-			if (col.doc == "") != slices.Contains(undocumented, col.name) {
-				t.Errorf("%v: column %q has the description %q", of, col.name, col.doc)
-			}
-		}
-		if !json.Valid(c.AppendDefinitions(nil)) {
-			t.Errorf("%v: definitions are not JSON", of)
-		}
-	}
+// newest returns the newest columns of a built-in kind, without the apiserver's descriptions.
+func newest(group, version, kind string) *Columns {
+	return builtins[groupVersionKind{group, version, kind}][0]
 }
 
 // The object of a bookmark has a resource version and nothing else.
@@ -54,71 +44,125 @@ func TestEveryKindPrintsBookmarks(t *testing.T) {
 }
 
 func TestUnknownKindsHaveNoColumns(t *testing.T) {
+	definitions := Default().AppendDefinitions(nil)
+	if _, ok := Builtin("", "v1", "LimitRange", definitions); !ok {
+		t.Error("limit ranges have no columns")
+	}
 	for _, gvk := range []groupVersionKind{
-		{"", "v2", "Pod"}, {"apps", "v1beta1", "Deployment"}, {"example.com", "v1", "Pod"}, {"", "v1", "Binding"},
+		{"", "v2", "LimitRange"}, {"apps", "v1", "LimitRange"}, {"example.com", "v1", "LimitRange"}, {"", "v1", "Binding"},
 	} {
-		if _, ok := Builtin(gvk.group, gvk.version, gvk.kind); ok {
+		if _, ok := Builtin(gvk.group, gvk.version, gvk.kind, definitions); ok {
 			t.Errorf("%v has columns", gvk)
 		}
 	}
 }
 
-// Release 1.36 serves other columns of one of these kinds and other words in the other.
-func TestColumnsMatchTheDefinitionsOfTheRelease(t *testing.T) {
-	binding, _ := Builtin("rbac.authorization.k8s.io", "v1", "RoleBinding")
-	now := string(binding.AppendDefinitions(nil))
-	formerly := strings.Replace(now, `"roleRef can`, `"RoleRef can`, 1)
-	newest, _ := Builtin("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-	const rbac, crds = "rbac.authorization.k8s.io/RoleBinding", "apiextensions.k8s.io/CustomResourceDefinition"
+// described returns definitions with other descriptions.
+func described(t *testing.T, definitions []byte, doc string) string {
+	t.Helper()
+	var all []metav1.TableColumnDefinition
+	if err := json.Unmarshal(definitions, &all); err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		all[i].Description = doc
+	}
+	return encode(t, all)
+}
+
+func TestColumnsHaveTheDescriptionsOfTheApiserver(t *testing.T) {
+	for of, c := range known {
+		definitions := described(t, c.AppendDefinitions(nil), "words <b>\u2028 of 1.99")
+		as, ok := c.As(sjson.Value(definitions))
+		if !ok || string(as.AppendDefinitions(nil)) != definitions {
+			t.Errorf("%s: %v", of, ok)
+			continue
+		}
+		same := as.Sorted() == c.Sorted() && as.RepeatsDefinitions() == c.RepeatsDefinitions() && as.NullWhenEmpty() == c.NullWhenEmpty()
+		if !same || (as.conditions == nil) != (c.conditions == nil) || len(as.columns) != len(c.columns) {
+			t.Errorf("%s prints otherwise", of)
+		}
+		if old := string(c.AppendDefinitions(nil)); strings.Contains(old, "1.99") {
+			t.Errorf("%s has changed to %s", of, old)
+		}
+	}
+}
+
+// Release 1.36 serves other columns of CRDs.
+func TestColumnsMustBeThoseOfAKnownRelease(t *testing.T) {
+	bindings := newest("rbac.authorization.k8s.io", "v1", "RoleBinding")
+	now := string(bindings.AppendDefinitions(nil))
+	crds := newest("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+	const binding, crd = "rbac.authorization.k8s.io/RoleBinding", "apiextensions.k8s.io/CustomResourceDefinition"
 	for _, tt := range []struct {
 		name, kind, served string
 		known              bool
 	}{
-		{"as today", rbac, now, true},
-		{"former words", rbac, formerly, true},
-		{"unknown words", rbac, strings.Replace(now, `"roleRef can`, `"roleRef may`, 1), false},
-		{"another name", rbac, strings.Replace(formerly, `"Role"`, `"Ref"`, 1), false},
-		{"another priority", rbac, strings.Replace(formerly, `"priority":1`, `"priority":2`, 1), false},
-		{"fewer columns", rbac, now[:strings.LastIndex(now, ",{")] + "]", false},
-		{"more columns", rbac, strings.TrimSuffix(now, "]") + "," + strings.TrimPrefix(now, "["), false},
-		{"none", rbac, "", false},
-		{"newest columns", crds, string(newest.AppendDefinitions(nil)), true},
-		{"former columns", crds, string(Default().AppendDefinitions(nil)), true},
+		{"as today", binding, now, true},
+		{"other words", binding, described(t, []byte(now), "w"), true},
+		{"another name", binding, strings.Replace(now, `"Role"`, `"Ref"`, 1), false},
+		{"another type", binding, strings.Replace(now, `"type":"string"`, `"type":"integer"`, 1), false},
+		{"another format", binding, strings.Replace(now, `"format":"name"`, `"format":""`, 1), false},
+		{"another priority", binding, strings.Replace(now, `"priority":1`, `"priority":2`, 1), false},
+		{"another field", binding, strings.Replace(now, `"priority":1`, `"priority":1,"width":2`, 1), false},
+		{"fewer columns", binding, now[:strings.LastIndex(now, ",{")] + "]", false},
+		{"more columns", binding, strings.TrimSuffix(now, "]") + "," + strings.TrimPrefix(now, "["), false},
+		{"none", binding, "", false},
+		{"newest columns", crd, string(crds.AppendDefinitions(nil)), true},
+		{"former columns", crd, string(Default().AppendDefinitions(nil)), true},
 	} {
 		group, kind, _ := strings.Cut(tt.kind, "/")
-		c, ok := Matching(group, "v1", kind, sjson.Value(tt.served))
+		c, ok := Builtin(group, "v1", kind, sjson.Value(tt.served))
 		if ok != tt.known || ok && string(c.AppendDefinitions(nil)) != tt.served {
 			t.Errorf("%s: %v", tt.name, ok)
 		}
 	}
 }
 
-func TestRewordedColumnsPrintAsBefore(t *testing.T) {
-	for of, c := range known {
-		r := c.reworded(c.AppendDefinitions(nil))
-		same := r.Sorted() == c.Sorted() && r.RepeatsDefinitions() == c.RepeatsDefinitions() && r.NullWhenEmpty() == c.NullWhenEmpty()
-		if !same || (r.conditions == nil) != (c.conditions == nil) || string(r.AppendDefinitions(nil)) != string(c.AppendDefinitions(nil)) {
-			t.Errorf("%s differs", of)
+// The apiserver may serve by the CRD before.
+func TestColumnsOfCustomResourcesHaveTheDescriptionsOfTheirCRD(t *testing.T) {
+	c, err := Custom([]PrinterColumn{
+		{Name: "A", Type: "string", JSONPath: ".spec.a", Description: "The a."}, {Name: "B", Type: "string", JSONPath: ".spec.b"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := func(a, b string) string {
+		return `[{"name":"Name","type":"string","format":"name","description":"Words.","priority":0},` +
+			`{"name":"A","type":"string","format":"","description":"` + a + `","priority":0},` +
+			`{"name":"B","type":"string","format":"","description":"` + b + `","priority":0}]`
+	}
+	for _, tt := range []struct {
+		name, definitions string
+		known             bool
+	}{
+		{"of the CRD", served("The a.", "Words: .spec.b"), true},
+		{"of a column before", served("An a.", "Words: .spec.b"), false},
+		{"of a path before", served("The a.", "Words: .spec.c"), false},
+	} {
+		as, ok := c.As(sjson.Value(tt.definitions))
+		if ok != tt.known || ok && string(as.AppendDefinitions(nil)) != tt.definitions {
+			t.Errorf("%s: %v", tt.name, ok)
 		}
 	}
 }
 
 func TestSortedAndRepeatedDefinitionsAreMarked(t *testing.T) {
-	schema, _ := Builtin("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema")
+	schema := newest("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema")
 	if !schema.Sorted() {
 		t.Error("flow schemas are not sorted")
 	}
 	if Default().Sorted() {
 		t.Error("the default columns are sorted")
 	}
-	service, _ := Builtin("apiregistration.k8s.io", "v1", "APIService")
+	service := newest("apiregistration.k8s.io", "v1", "APIService")
 	if !service.RepeatsDefinitions() || Default().RepeatsDefinitions() {
 		t.Error("the wrong definitions are repeated")
 	}
 }
 
 func TestPodsInAFinalPhaseHaveARowCondition(t *testing.T) {
-	c, _ := Builtin("", "v1", "Pod")
+	c := newest("", "v1", "Pod")
 	for phase, want := range map[string]string{
 		"Running":   ``,
 		"Succeeded": `[{"type":"Completed","status":"True","reason":"Succeeded","message":"The pod has completed successfully."}]`,
@@ -134,7 +178,7 @@ func TestPodsInAFinalPhaseHaveARowCondition(t *testing.T) {
 }
 
 func TestErrorsLeaveDstUnchanged(t *testing.T) {
-	c, _ := Builtin("apps", "v1", "ControllerRevision")
+	c := newest("apps", "v1", "ControllerRevision")
 	bad := sjson.Value(`{"metadata":{"name":"r","ownerReferences":[{"apiVersion":"a/b/c","kind":"K","name":"n","controller":true}]}}`)
 	if got, err := c.AppendCells([]byte("before"), bad, testNow); err == nil || string(got) != "before" {
 		t.Errorf("got %s, %v", got, err)

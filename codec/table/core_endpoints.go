@@ -3,15 +3,13 @@ package table
 import (
 	"bytes"
 
-	core "k8s.io/api/core/v1"
-
 	"sluice/codec/json"
 )
 
 var endpoints = newColumns(
 	nameColumn,
 	//lint:ignore SA1019 the apiserver still serves and prints Endpoints
-	text("Endpoints", docOf[core.Endpoints]("subsets"), quoted(endpointAddresses)),
+	text("Endpoints", quoted(endpointAddresses)),
 	ageColumn,
 )
 

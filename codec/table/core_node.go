@@ -1,23 +1,18 @@
 package table
 
-import (
-	"bytes"
-
-	core "k8s.io/api/core/v1"
-)
+import "bytes"
 
 var node = newColumns(
 	nameColumn,
-	text("Status", "The status of the node", quoted(nodeState)),
-	text("Roles", "The roles of the node", quoted(nodeRoles)),
+	text("Status", quoted(nodeState)),
+	text("Roles", quoted(nodeRoles)),
 	ageColumn,
-	text("Version", docOf[core.NodeSystemInfo]("kubeletVersion"), str("status", "nodeInfo", "kubeletVersion")),
-	wide(text("Internal-IP", docOf[core.NodeStatus]("addresses"), nodeAddress("InternalIP"))),
-	wide(text("External-IP", docOf[core.NodeStatus]("addresses"), nodeAddress("ExternalIP"))),
-	wide(text("OS-Image", docOf[core.NodeSystemInfo]("osImage"), filledOr(unknown, "status", "nodeInfo", "osImage"))),
-	wide(text("Kernel-Version", docOf[core.NodeSystemInfo]("kernelVersion"), quoted(nodeKernel))),
-	wide(text("Container-Runtime", docOf[core.NodeSystemInfo]("containerRuntimeVersion"),
-		filledOr(unknown, "status", "nodeInfo", "containerRuntimeVersion"))),
+	text("Version", str("status", "nodeInfo", "kubeletVersion")),
+	wide(text("Internal-IP", nodeAddress("InternalIP"))),
+	wide(text("External-IP", nodeAddress("ExternalIP"))),
+	wide(text("OS-Image", filledOr(unknown, "status", "nodeInfo", "osImage"))),
+	wide(text("Kernel-Version", quoted(nodeKernel))),
+	wide(text("Container-Runtime", filledOr(unknown, "status", "nodeInfo", "containerRuntimeVersion"))),
 )
 
 // nodeState prints whether the node is ready, and whether it is unschedulable.

@@ -4,22 +4,19 @@ import (
 	"bytes"
 	"strconv"
 
-	core "k8s.io/api/core/v1"
-
 	"sluice/codec/json"
 )
 
 var pod = newColumns(
 	nameColumn,
-	text("Ready", "The aggregate readiness state of this pod for accepting traffic.", quoted(podReady)),
-	text("Status", "The aggregate status of the containers in this pod.", quoted(podStatus)),
-	text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod "+
-		"has restarted.", quoted(podRestarts)),
+	text("Ready", quoted(podReady)),
+	text("Status", quoted(podStatus)),
+	text("Restarts", quoted(podRestarts)),
 	ageColumn,
-	wide(text("IP", docOf[core.PodStatus]("podIP"), quoted(podIP))),
-	wide(text("Node", docOf[core.PodSpec]("nodeName"), quoted(podNode))),
-	wide(text("Nominated Node", docOf[core.PodStatus]("nominatedNodeName"), quoted(nominatedNode))),
-	wide(text("Readiness Gates", docOf[core.PodSpec]("readinessGates"), quoted(readinessGates))),
+	wide(text("IP", quoted(podIP))),
+	wide(text("Node", quoted(podNode))),
+	wide(text("Nominated Node", quoted(nominatedNode))),
+	wide(text("Readiness Gates", quoted(readinessGates))),
 ).with(rules{conditions: podConditions})
 
 func podReady(dst []byte, r *row) []byte {

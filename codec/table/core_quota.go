@@ -4,9 +4,8 @@ import "bytes"
 
 var resourceQuota = newColumns(
 	nameColumn,
-	text("Request", "Request represents a minimum amount of cpu/memory that a container may consume.", quoted(quotas(false))),
-	text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.",
-		quoted(quotas(true))),
+	text("Request", quoted(quotas(false))),
+	text("Limit", quoted(quotas(true))),
 	ageColumn,
 )
 

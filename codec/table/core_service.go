@@ -1,19 +1,15 @@
 package table
 
-import (
-	core "k8s.io/api/core/v1"
-
-	"sluice/codec/json"
-)
+import "sluice/codec/json"
 
 var service = newColumns(
 	nameColumn,
-	text("Type", docOf[core.ServiceSpec]("type"), str("spec", "type")),
-	text("Cluster-IP", docOf[core.ServiceSpec]("clusterIP"), quoted(clusterIP)),
-	text("External-IP", docOf[core.ServiceSpec]("externalIPs"), quoted(externalIP)),
-	text("Port(s)", docOf[core.ServiceSpec]("ports"), quoted(servicePorts)),
+	text("Type", str("spec", "type")),
+	text("Cluster-IP", quoted(clusterIP)),
+	text("External-IP", quoted(externalIP)),
+	text("Port(s)", quoted(servicePorts)),
 	ageColumn,
-	wide(text("Selector", docOf[core.ServiceSpec]("selector"), labelsCell("spec", "selector"))),
+	wide(text("Selector", labelsCell("spec", "selector"))),
 )
 
 // clusterIP prints the first cluster IP.

@@ -1,36 +1,31 @@
 package table
 
-import (
-	core "k8s.io/api/core/v1"
-
-	"sluice/codec/json"
-)
+import "sluice/codec/json"
 
 var persistentVolume = newColumns(
 	nameColumn,
-	text("Capacity", docOf[core.PersistentVolumeSpec]("capacity"), quantity("spec", "capacity", "storage")),
-	text("Access Modes", docOf[core.PersistentVolumeSpec]("accessModes"), quoted(volumeModes)),
-	text("Reclaim Policy", docOf[core.PersistentVolumeSpec]("persistentVolumeReclaimPolicy"),
-		str("spec", "persistentVolumeReclaimPolicy")),
-	text("Status", docOf[core.PersistentVolumeStatus]("phase"), quoted(volumePhase)),
-	text("Claim", docOf[core.PersistentVolumeSpec]("claimRef"), reference("", path("spec", "claimRef"), "namespace", "name")),
-	text("StorageClass", "StorageClass of the pv", quoted(volumeClass)),
-	text("VolumeAttributesClass", "VolumeAttributesClass of the pv", strOr(unset, "spec", "volumeAttributesClassName")),
-	text("Reason", docOf[core.PersistentVolumeStatus]("reason"), str("status", "reason")),
+	text("Capacity", quantity("spec", "capacity", "storage")),
+	text("Access Modes", quoted(volumeModes)),
+	text("Reclaim Policy", str("spec", "persistentVolumeReclaimPolicy")),
+	text("Status", quoted(volumePhase)),
+	text("Claim", reference("", path("spec", "claimRef"), "namespace", "name")),
+	text("StorageClass", quoted(volumeClass)),
+	text("VolumeAttributesClass", strOr(unset, "spec", "volumeAttributesClassName")),
+	text("Reason", str("status", "reason")),
 	ageColumn,
-	wide(text("VolumeMode", docOf[core.PersistentVolumeSpec]("volumeMode"), strOr(unset, "spec", "volumeMode"))),
+	wide(text("VolumeMode", strOr(unset, "spec", "volumeMode"))),
 )
 
 var persistentVolumeClaim = newColumns(
 	nameColumn,
-	text("Status", docOf[core.PersistentVolumeClaimStatus]("phase"), quoted(volumePhase)),
-	text("Volume", docOf[core.PersistentVolumeClaimSpec]("volumeName"), str("spec", "volumeName")),
-	text("Capacity", docOf[core.PersistentVolumeClaimStatus]("capacity"), quoted(claimCapacity)),
-	text("Access Modes", docOf[core.PersistentVolumeClaimStatus]("accessModes"), quoted(claimModes)),
-	text("StorageClass", "StorageClass of the pvc", quoted(volumeClass)),
-	text("VolumeAttributesClass", "VolumeAttributesClass of the pvc", strOr(unset, "spec", "volumeAttributesClassName")),
+	text("Status", quoted(volumePhase)),
+	text("Volume", str("spec", "volumeName")),
+	text("Capacity", quoted(claimCapacity)),
+	text("Access Modes", quoted(claimModes)),
+	text("StorageClass", quoted(volumeClass)),
+	text("VolumeAttributesClass", strOr(unset, "spec", "volumeAttributesClassName")),
 	ageColumn,
-	wide(text("VolumeMode", docOf[core.PersistentVolumeClaimSpec]("volumeMode"), strOr(unset, "spec", "volumeMode"))),
+	wide(text("VolumeMode", strOr(unset, "spec", "volumeMode"))),
 )
 
 // accessModes maps access modes to their abbreviations, in the order of printing.

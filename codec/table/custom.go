@@ -18,13 +18,12 @@ type PrinterColumn struct {
 	JSONPath    string `json:"jsonPath"`
 }
 
-// Custom returns the columns of a CRD version: Name, then the declared columns, or Age if none are
-// declared. Error: ErrPath, for a JSONPath that is not evaluated here.
+// Custom returns the columns of a CRD version: Name, then the declared columns, or Age if none are declared. What the CRD
+// does not describe has no description yet, see As. Error: ErrPath, for a JSONPath that is not evaluated here.
 func Custom(declared []PrinterColumn) (*Columns, error) {
-	if len(declared) == 0 {
-		declared = []PrinterColumn{{
-			Name: "Age", Type: "date", Description: metaDoc["creationTimestamp"], JSONPath: ".metadata.creationTimestamp",
-		}}
+	implied := len(declared) == 0
+	if implied {
+		declared = []PrinterColumn{{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"}}
 	}
 	columns := append(make([]column, 0, len(declared)+1), nameColumn)
 	root, slots := new(place), 1
@@ -39,14 +38,11 @@ func Custom(declared []PrinterColumn) (*Columns, error) {
 			path.place.library = true
 			library = append(library, path)
 		}
-		doc := d.Description
-		if doc == "" {
-			doc = "Custom resource definition column (in JSONPath format): " + d.JSONPath
+		c := column{name: d.Name, typ: d.Type, format: d.Format, doc: d.Description, priority: d.Priority, cell: customCell(d.Type, path)}
+		if !implied {
+			c.path = d.JSONPath
 		}
-		columns = append(columns, column{
-			name: d.Name, typ: d.Type, format: d.Format, doc: doc, priority: d.Priority,
-			cell: customCell(d.Type, path),
-		})
+		columns = append(columns, c)
 	}
 	for _, path := range library {
 		path.decoded, path.depth = root.outermost(path.members)

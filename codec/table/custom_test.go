@@ -105,8 +105,8 @@ func compareCustom(t *testing.T, declared []PrinterColumn, obj string) {
 	}
 	for try := 0; ; try++ {
 		definitions, want := convert(t, declared, obj)
-		if got := string(c.AppendDefinitions(nil)); got != definitions {
-			t.Fatalf("definitions:\n got %s\nwant %s", got, definitions)
+		if as, ok := c.As(sjson.Value(definitions)); !ok || string(as.AppendDefinitions(nil)) != definitions {
+			t.Fatalf("definitions:\n got %s\nwant %s", c.AppendDefinitions(nil), definitions)
 		}
 		got, err := c.AppendCells(nil, sjson.Value(obj), time.Now())
 		if err != nil {
@@ -249,14 +249,20 @@ func TestCustomColumnsKeepTheirDeclaration(t *testing.T) {
 }
 
 func TestAgeIsTheColumnOfCRDsWithoutColumns(t *testing.T) {
-	age := PrinterColumn{Name: "Age", Type: "date", Description: metaDoc["creationTimestamp"], JSONPath: ".metadata.creationTimestamp"}
+	age := PrinterColumn{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"}
 	c, err := Custom(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := convert(t, []PrinterColumn{age}, widget)
-	if got := string(c.AppendDefinitions(nil)); got != want {
-		t.Errorf("got %s, want %s", got, want)
+	definitions, want := convert(t, []PrinterColumn{age}, widget)
+	if _, ok := c.As(sjson.Value(definitions)); !ok {
+		t.Errorf("got %s, want %s", c.AppendDefinitions(nil), definitions)
+	}
+	if _, ok := c.As(sjson.Value(described(t, []byte(definitions), "Other words."))); !ok {
+		t.Error("the description is not the apiserver's")
+	}
+	if got, err := c.AppendCells(nil, sjson.Value(widget), time.Now()); err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }
 

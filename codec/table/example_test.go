@@ -8,9 +8,13 @@ import (
 	"sluice/codec/table"
 )
 
-// A built-in kind prints the cells that the apiserver prints. kubectl hides the columns with priority 1.
+// A built-in kind prints the cells that the apiserver prints, with the apiserver's descriptions of the columns. kubectl hides
+// the columns with priority 1.
 func ExampleBuiltin() {
-	columns, _ := table.Builtin("", "v1", "ConfigMap")
+	definitions := json.Value(`[{"name":"Name","type":"string","format":"name","description":"The name.","priority":0},` +
+		`{"name":"Data","type":"string","format":"","description":"The data.","priority":0},` +
+		`{"name":"Age","type":"string","format":"","description":"The age.","priority":0}]`)
+	columns, _ := table.Builtin("", "v1", "ConfigMap", definitions)
 	object := json.Value(`{"metadata":{"name":"settings","creationTimestamp":"2026-11-20T12:00:00Z"},"data":{"a":"1","b":"2"}}`)
 	now := time.Date(2026, 11, 20, 12, 10, 0, 0, time.UTC)
 

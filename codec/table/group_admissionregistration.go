@@ -5,16 +5,14 @@ var admissionGroup = group{"admissionregistration.k8s.io", []kind{
 	{"ValidatingWebhookConfiguration", versions("v1"), webhookConfiguration},
 	{"ValidatingAdmissionPolicy", versions("v1"), newColumns(
 		nameColumn,
-		integer("Validations", "Validations indicates the number of validation rules defined in this configuration",
-			count("spec", "validations")),
+		integer("Validations", count("spec", "validations")),
 		paramKindColumn,
 		ageColumn,
 	)},
 	{"ValidatingAdmissionPolicyBinding", versions("v1"), policyBinding},
 	{"MutatingAdmissionPolicy", versions("v1", "v1beta1", "v1alpha1"), newColumns(
 		nameColumn,
-		integer("Mutations", "Mutation indicates the number of mutations rules defined in this configuration",
-			count("spec", "mutations")),
+		integer("Mutations", count("spec", "mutations")),
 		paramKindColumn,
 		ageColumn,
 	)},
@@ -23,19 +21,18 @@ var admissionGroup = group{"admissionregistration.k8s.io", []kind{
 
 var webhookConfiguration = newColumns(
 	nameColumn,
-	integer("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration", count("webhooks")),
+	integer("Webhooks", count("webhooks")),
 	ageColumn,
 )
 
 var policyBinding = newColumns(
 	nameColumn,
-	text("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to", str("spec", "policyName")),
-	text("ParamRef", "ParamRef indicates the param resource which sets the configuration param", quoted(paramRef)),
+	text("PolicyName", str("spec", "policyName")),
+	text("ParamRef", quoted(paramRef)),
 	ageColumn,
 )
 
-var paramKindColumn = text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy",
-	reference(unset, path("spec", "paramKind"), "apiVersion", "kind"))
+var paramKindColumn = text("ParamKind", reference(unset, path("spec", "paramKind"), "apiVersion", "kind"))
 
 // paramRef prints "namespace/name" of the params, with "*" for any namespace, or the selector of
 // the params as the String method of its Go type prints it.

@@ -9,13 +9,13 @@ import (
 var apiExtensionsGroup = group{"apiextensions.k8s.io", []kind{
 	{"CustomResourceDefinition", versions("v1"), newColumns(
 		nameColumn,
-		text("Scope", "Cluster/Namespaced", str("spec", "scope")),
-		text("Versions", "Served versions", quoted(servedVersions)),
+		text("Scope", str("spec", "scope")),
+		text("Versions", quoted(servedVersions)),
 		createdColumn,
-		wide(text("Group", "API group", str("spec", "group"))),
-		wide(text("Kind", "CustomResource kind", str("spec", "names", "kind"))),
-		wide(text("ShortNames", "Short names", joined("spec", "names", "shortNames"))),
-		wide(boolean("Established", "Established status", established)),
+		wide(text("Group", str("spec", "group"))),
+		wide(text("Kind", str("spec", "names", "kind"))),
+		wide(text("ShortNames", joined("spec", "names", "shortNames"))),
+		wide(boolean("Established", established)),
 	).with(rules{nullRows: true})},
 	{"CustomResourceDefinition", versions("v1"), defaultColumns}, // up to 1.36
 }}

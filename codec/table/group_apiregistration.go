@@ -3,9 +3,8 @@ package table
 var apiRegistrationGroup = group{"apiregistration.k8s.io", []kind{
 	{"APIService", versions("v1"), newColumns(
 		nameColumn,
-		text("Service", "The reference to the service that hosts this API endpoint.",
-			reference("Local", path("spec", "service"), "namespace", "name")),
-		text("Available", "Whether this service is available.", quoted(apiServiceAvailable)),
+		text("Service", reference("Local", path("spec", "service"), "namespace", "name")),
+		text("Available", quoted(apiServiceAvailable)),
 		ageColumn,
 	).with(rules{repeats: true})},
 }}

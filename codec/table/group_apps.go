@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	apps "k8s.io/api/apps/v1"
-	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/json"
@@ -14,48 +12,48 @@ import (
 var appsGroup = group{"apps", []kind{
 	{"Deployment", versions("v1"), newColumns(
 		nameColumn,
-		text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
-		text("Up-to-date", docOf[apps.DeploymentStatus]("updatedReplicas"), num("status", "updatedReplicas")),
-		text("Available", docOf[apps.DeploymentStatus]("availableReplicas"), num("status", "availableReplicas")),
+		text("Ready", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
+		text("Up-to-date", num("status", "updatedReplicas")),
+		text("Available", num("status", "availableReplicas")),
 		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
-		wide(text("Selector", docOf[apps.DeploymentSpec]("selector"), quoted(deploymentSelector))),
+		wide(text("Selector", quoted(deploymentSelector))),
 	)},
 	{"ReplicaSet", versions("v1"), newColumns(
 		nameColumn,
-		integer("Desired", docOf[apps.ReplicaSetSpec]("replicas"), num("spec", "replicas")),
-		integer("Current", docOf[apps.ReplicaSetStatus]("replicas"), num("status", "replicas")),
-		integer("Ready", docOf[apps.ReplicaSetStatus]("readyReplicas"), num("status", "readyReplicas")),
+		integer("Desired", num("spec", "replicas")),
+		integer("Current", num("status", "replicas")),
+		integer("Ready", num("status", "readyReplicas")),
 		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
-		wide(text("Selector", docOf[apps.ReplicaSetSpec]("selector"), selectorCell("spec", "selector"))),
+		wide(text("Selector", selectorCell("spec", "selector"))),
 	)},
 	{"StatefulSet", versions("v1"), newColumns(
 		nameColumn,
-		text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
+		text("Ready", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
 		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
 	)},
 	{"DaemonSet", versions("v1"), newColumns(
 		nameColumn,
-		integer("Desired", docOf[apps.DaemonSetStatus]("desiredNumberScheduled"), num("status", "desiredNumberScheduled")),
-		integer("Current", docOf[apps.DaemonSetStatus]("currentNumberScheduled"), num("status", "currentNumberScheduled")),
-		integer("Ready", docOf[apps.DaemonSetStatus]("numberReady"), num("status", "numberReady")),
-		integer("Up-to-date", docOf[apps.DaemonSetStatus]("updatedNumberScheduled"), num("status", "updatedNumberScheduled")),
-		integer("Available", docOf[apps.DaemonSetStatus]("numberAvailable"), num("status", "numberAvailable")),
-		text("Node Selector", docOf[core.PodSpec]("nodeSelector"), labelsCell("spec", "template", "spec", "nodeSelector")),
+		integer("Desired", num("status", "desiredNumberScheduled")),
+		integer("Current", num("status", "currentNumberScheduled")),
+		integer("Ready", num("status", "numberReady")),
+		integer("Up-to-date", num("status", "updatedNumberScheduled")),
+		integer("Available", num("status", "numberAvailable")),
+		text("Node Selector", labelsCell("spec", "template", "spec", "nodeSelector")),
 		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
-		wide(text("Selector", docOf[apps.DaemonSetSpec]("selector"), selectorCell("spec", "selector"))),
+		wide(text("Selector", selectorCell("spec", "selector"))),
 	)},
 	{"ControllerRevision", versions("v1"), newColumns(
 		nameColumn,
-		text("Controller", "Controller of the object", quoted(controller)),
-		text("Revision", docOf[apps.ControllerRevision]("revision"), num("revision")),
+		text("Controller", quoted(controller)),
+		text("Revision", num("revision")),
 		ageColumn,
 	)},
 }}

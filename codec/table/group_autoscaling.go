@@ -1,23 +1,17 @@
 package table
 
-import (
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
-	"sluice/codec/json"
-)
+import "sluice/codec/json"
 
 // Tables of version 1 are left to the apiserver: that version does not record the order of the metrics, nor whether an amount is
 // zero or missing.
 var autoscalingGroup = group{"autoscaling", []kind{
 	{"HorizontalPodAutoscaler", versions("v2"), newColumns(
 		nameColumn,
-		text("Reference", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("scaleTargetRef"),
-			reference("/", path("spec", "scaleTargetRef"), "kind", "name")),
-		text("Targets", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("metrics"), quoted(metricTargets)),
-		text("MinPods", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("minReplicas"), strOr(unset, "spec", "minReplicas")),
-		text("MaxPods", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("maxReplicas"), num("spec", "maxReplicas")),
-		text("Replicas", docOf[autoscalingv2.HorizontalPodAutoscalerStatus]("currentReplicas"),
-			num("status", "currentReplicas")),
+		text("Reference", reference("/", path("spec", "scaleTargetRef"), "kind", "name")),
+		text("Targets", quoted(metricTargets)),
+		text("MinPods", strOr(unset, "spec", "minReplicas")),
+		text("MaxPods", num("spec", "maxReplicas")),
+		text("Replicas", num("status", "currentReplicas")),
 		ageColumn,
 	)},
 }}

@@ -1,33 +1,29 @@
 package table
 
-import (
-	batch "k8s.io/api/batch/v1"
-
-	"sluice/codec/json"
-)
+import "sluice/codec/json"
 
 var batchGroup = group{"batch", []kind{
 	{"Job", versions("v1"), newColumns(
 		nameColumn,
-		text("Status", "Status of the job.", quoted(jobState)),
-		text("Completions", docOf[batch.JobStatus]("succeeded"), quoted(jobCompletions)),
-		text("Duration", "Time required to complete the job.", quoted(jobDuration)),
+		text("Status", quoted(jobState)),
+		text("Completions", quoted(jobCompletions)),
+		text("Duration", quoted(jobDuration)),
 		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
-		wide(text("Selector", docOf[batch.JobSpec]("selector"), selectorCell("spec", "selector"))),
+		wide(text("Selector", selectorCell("spec", "selector"))),
 	)},
 	{"CronJob", versions("v1"), newColumns(
 		nameColumn,
-		text("Schedule", docOf[batch.CronJobSpec]("schedule"), str("spec", "schedule")),
-		text("Timezone", docOf[batch.CronJobSpec]("timeZone"), strOr(none, "spec", "timeZone")),
-		boolean("Suspend", docOf[batch.CronJobSpec]("suspend"), quoted(cronJobSuspended)),
-		integer("Active", docOf[batch.CronJobStatus]("active"), count("status", "active")),
-		text("Last Schedule", docOf[batch.CronJobStatus]("lastScheduleTime"), since(none, "status", "lastScheduleTime")),
+		text("Schedule", str("spec", "schedule")),
+		text("Timezone", strOr(none, "spec", "timeZone")),
+		boolean("Suspend", quoted(cronJobSuspended)),
+		integer("Active", count("status", "active")),
+		text("Last Schedule", since(none, "status", "lastScheduleTime")),
 		ageColumn,
 		wide(containerNames(cronJobContainers)),
 		wide(containerImages(cronJobContainers)),
-		wide(text("Selector", docOf[batch.JobSpec]("selector"), selectorCell("spec", "jobTemplate", "spec", "selector"))),
+		wide(text("Selector", selectorCell("spec", "jobTemplate", "spec", "selector"))),
 	)},
 }}
 

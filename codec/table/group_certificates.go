@@ -1,37 +1,28 @@
 package table
 
-import (
-	"time"
-
-	certificates "k8s.io/api/certificates/v1"
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
-)
+import "time"
 
 var certificatesGroup = group{"certificates.k8s.io", []kind{
 	{"CertificateSigningRequest", versions("v1"), newColumns(
 		nameColumn,
 		ageColumn,
-		text("SignerName", docOf[certificatesv1beta1.CertificateSigningRequestSpec]("signerName"),
-			filledOr(none, "spec", "signerName")),
-		text("Requestor", docOf[certificatesv1beta1.CertificateSigningRequestSpec]("request"), str("spec", "username")),
-		text("RequestedDuration", docOf[certificatesv1beta1.CertificateSigningRequestSpec]("expirationSeconds"),
-			quoted(requestedDuration)),
-		text("Condition", docOf[certificatesv1beta1.CertificateSigningRequestStatus]("conditions"), quoted(signingState)),
+		text("SignerName", filledOr(none, "spec", "signerName")),
+		text("Requestor", str("spec", "username")),
+		text("RequestedDuration", quoted(requestedDuration)),
+		text("Condition", quoted(signingState)),
 	)},
 	{"ClusterTrustBundle", versions("v1", "v1beta1", "v1alpha1"), newColumns(
 		nameColumn,
-		text("SignerName", docOf[certificates.ClusterTrustBundleSpec]("signerName"), filledOr(none, "spec", "signerName")),
+		text("SignerName", filledOr(none, "spec", "signerName")),
 	)},
 	{"PodCertificateRequest", versions("v1", "v1beta1"), newColumns(
 		nameColumn,
-		text("PodName", docOf[certificates.PodCertificateRequestSpec]("podName"), str("spec", "podName")),
-		text("ServiceAccountName", docOf[certificates.PodCertificateRequestSpec]("serviceAccountName"),
-			str("spec", "serviceAccountName")),
-		text("NodeName", docOf[certificates.PodCertificateRequestSpec]("nodeName"), str("spec", "nodeName")),
-		text("SignerName", docOf[certificates.PodCertificateRequestSpec]("signerName"), str("spec", "signerName")),
-		text("State", "Is the request Pending, Issued, Denied, or Failed?", quoted(podCertificateState)),
-		text("UnverifiedUserAnnotations", docOf[certificates.PodCertificateRequestSpec]("unverifiedUserAnnotations"),
-			labelsCell("spec", "unverifiedUserAnnotations")),
+		text("PodName", str("spec", "podName")),
+		text("ServiceAccountName", str("spec", "serviceAccountName")),
+		text("NodeName", str("spec", "nodeName")),
+		text("SignerName", str("spec", "signerName")),
+		text("State", quoted(podCertificateState)),
+		text("UnverifiedUserAnnotations", labelsCell("spec", "unverifiedUserAnnotations")),
 	)},
 }}
 

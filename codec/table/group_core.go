@@ -1,17 +1,13 @@
 package table
 
-import (
-	"strconv"
-
-	core "k8s.io/api/core/v1"
-)
+import "strconv"
 
 // coreGroup is the group with the empty name. The larger kinds have files of their own, core_*.go;
 // events are in group_events.go.
 var coreGroup = group{"", []kind{
 	{"ConfigMap", versions("v1"), newColumns(
 		nameColumn,
-		text("Data", docOf[core.ConfigMap]("data"), configMapKeys),
+		text("Data", configMapKeys),
 		ageColumn,
 	)},
 	{"Endpoints", versions("v1"), endpoints},
@@ -19,7 +15,7 @@ var coreGroup = group{"", []kind{
 	{"LimitRange", versions("v1"), defaultColumns},
 	{"Namespace", versions("v1"), newColumns(
 		nameColumn,
-		text("Status", "The status of the namespace", str("status", "phase")),
+		text("Status", str("status", "phase")),
 		ageColumn,
 	)},
 	{"Node", versions("v1"), node},
@@ -30,23 +26,23 @@ var coreGroup = group{"", []kind{
 		nameColumn,
 		containerNames(path("template", "spec", "containers")),
 		containerImages(path("template", "spec", "containers")),
-		text("Pod Labels", "The labels for the pod template.", labelsCell("template", "metadata", "labels")),
+		text("Pod Labels", labelsCell("template", "metadata", "labels")),
 	)},
 	{"ReplicationController", versions("v1"), newColumns(
 		nameColumn,
-		integer("Desired", docOf[core.ReplicationControllerSpec]("replicas"), num("spec", "replicas")),
-		integer("Current", docOf[core.ReplicationControllerStatus]("replicas"), num("status", "replicas")),
-		integer("Ready", docOf[core.ReplicationControllerStatus]("readyReplicas"), num("status", "readyReplicas")),
+		integer("Desired", num("spec", "replicas")),
+		integer("Current", num("status", "replicas")),
+		integer("Ready", num("status", "readyReplicas")),
 		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
-		wide(text("Selector", docOf[core.ReplicationControllerSpec]("selector"), labelsCell("spec", "selector"))),
+		wide(text("Selector", labelsCell("spec", "selector"))),
 	)},
 	{"ResourceQuota", versions("v1"), resourceQuota},
 	{"Secret", versions("v1"), newColumns(
 		nameColumn,
-		text("Type", docOf[core.Secret]("type"), str("type")),
-		text("Data", docOf[core.Secret]("data"), count("data")),
+		text("Type", str("type")),
+		text("Data", count("data")),
 		ageColumn,
 	)},
 	{"Service", versions("v1"), service},

@@ -1,17 +1,13 @@
 package table
 
-import (
-	discovery "k8s.io/api/discovery/v1"
-
-	"sluice/codec/json"
-)
+import "sluice/codec/json"
 
 var discoveryGroup = group{"discovery.k8s.io", []kind{
 	{"EndpointSlice", versions("v1"), newColumns(
 		nameColumn,
-		text("AddressType", docOf[discovery.EndpointSlice]("addressType"), str("addressType")),
-		text("Ports", docOf[discovery.EndpointSlice]("ports"), quoted(slicePorts)),
-		text("Endpoints", docOf[discovery.EndpointSlice]("endpoints"), quoted(sliceAddresses)),
+		text("AddressType", str("addressType")),
+		text("Ports", quoted(slicePorts)),
+		text("Endpoints", quoted(sliceAddresses)),
 		ageColumn,
 	)},
 }}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"time"
 
-	core "k8s.io/api/core/v1"
-
 	"sluice/codec/json"
 )
 
@@ -42,15 +40,15 @@ var (
 
 func eventColumns(f eventFields) *Columns {
 	return newColumns(
-		text("Last Seen", docOf[core.Event]("lastTimestamp"), quoted(f.lastSeen)),
-		text("Type", docOf[core.Event]("type"), str("type")),
-		text("Reason", docOf[core.Event]("reason"), str("reason")),
-		text("Object", docOf[core.Event]("involvedObject"), quoted(f.object)),
-		wide(text("Subobject", docOf[core.ObjectReference]("fieldPath"), str(f.target, "fieldPath"))),
-		wide(text("Source", docOf[core.Event]("source"), quoted(f.reporter))),
-		text("Message", docOf[core.Event]("message"), quoted(f.trimmed)),
-		wide(text("First Seen", docOf[core.Event]("firstTimestamp"), quoted(f.firstSeen))),
-		wide(text("Count", docOf[core.Event]("count"), f.times)),
+		text("Last Seen", quoted(f.lastSeen)),
+		text("Type", str("type")),
+		text("Reason", str("reason")),
+		text("Object", quoted(f.object)),
+		wide(text("Subobject", str(f.target, "fieldPath"))),
+		wide(text("Source", quoted(f.reporter))),
+		text("Message", quoted(f.trimmed)),
+		wide(text("First Seen", quoted(f.firstSeen))),
+		wide(text("Count", f.times)),
 		wide(nameColumn),
 	)
 }

@@ -1,17 +1,12 @@
 package table
 
-import (
-	apiserverinternal "k8s.io/api/apiserverinternal/v1alpha1"
-
-	"sluice/codec/json"
-)
+import "sluice/codec/json"
 
 var internalGroup = group{"internal.apiserver.k8s.io", []kind{
 	{"StorageVersion", versions("v1alpha1"), newColumns(
 		nameColumn,
-		text("CommonEncodingVersion", docOf[apiserverinternal.StorageVersionStatus]("commonEncodingVersion"),
-			strOr(unset, "status", "commonEncodingVersion")),
-		text("StorageVersions", docOf[apiserverinternal.StorageVersionStatus]("storageVersions"), quoted(serverVersions)),
+		text("CommonEncodingVersion", strOr(unset, "status", "commonEncodingVersion")),
+		text("StorageVersions", quoted(serverVersions)),
 		ageColumn,
 	)},
 }}

@@ -1,16 +1,14 @@
 package table
 
-import lifecycle "k8s.io/api/lifecycle/v1alpha1"
-
 // Tables of Eviction are left to the apiserver: they contain the time until a completion.
 var lifecycleGroup = group{"lifecycle.k8s.io", []kind{
 	{"EvictionRequest", versions("v1alpha1"), newColumns(
 		nameColumn,
-		text("Target", docOf[lifecycle.EvictionRequestSpec]("target"), strOr(unset, "spec", "target", "pod", "name")),
-		text("Target Type", docOf[lifecycle.EvictionRequestSpec]("target"), either("Pod", unset, "spec", "target", "pod")),
-		text("Status", docOf[lifecycle.EvictionRequestStatus]("conditions"), quoted(evictionState)),
-		text("Requester", docOf[lifecycle.EvictionRequestSpec]("requester"), str("spec", "requester")),
-		text("Intent", docOf[lifecycle.EvictionRequestSpec]("intent"), str("spec", "intent")),
+		text("Target", strOr(unset, "spec", "target", "pod", "name")),
+		text("Target Type", either("Pod", unset, "spec", "target", "pod")),
+		text("Status", quoted(evictionState)),
+		text("Requester", str("spec", "requester")),
+		text("Intent", str("spec", "intent")),
 		ageColumn,
 	)},
 }}

@@ -1,37 +1,34 @@
 package table
 
-import networking "k8s.io/api/networking/v1"
-
 var networkingGroup = group{"networking.k8s.io", []kind{
 	{"Ingress", versions("v1"), newColumns(
 		nameColumn,
-		text("Class", "The name of the IngressClass resource that should be used for additional configuration",
-			strOr(none, "spec", "ingressClassName")),
-		text("Hosts", "Hosts that incoming requests are matched against before the ingress rule", quoted(ingressHosts)),
-		text("Address", "Address is a list containing ingress points for the load-balancer", quoted(balancerAddresses)),
-		text("Ports", "Ports of TLS configurations that open", quoted(ingressPorts)),
+		text("Class", strOr(none, "spec", "ingressClassName")),
+		text("Hosts", quoted(ingressHosts)),
+		text("Address", quoted(balancerAddresses)),
+		text("Ports", quoted(ingressPorts)),
 		ageColumn,
 	)},
 	{"IngressClass", versions("v1"), newColumns(
-		named(text("Name", metaDoc["name"], quoted(nameOrDefault("ingressclass.kubernetes.io/is-default-class")))),
-		text("Controller", "Controller that is responsible for handling this class", str("spec", "controller")),
-		text("Parameters", "A reference to a resource with additional parameters", quoted(ingressParameters)),
+		named(text("Name", quoted(nameOrDefault("ingressclass.kubernetes.io/is-default-class")))),
+		text("Controller", str("spec", "controller")),
+		text("Parameters", quoted(ingressParameters)),
 		ageColumn,
 	)},
 	{"NetworkPolicy", versions("v1"), newColumns(
 		nameColumn,
-		text("Pod-Selector", docOf[networking.NetworkPolicySpec]("podSelector"), selectorCell("spec", "podSelector")),
+		text("Pod-Selector", selectorCell("spec", "podSelector")),
 		ageColumn,
 	)},
 	{"ServiceCIDR", versions("v1", "v1beta1"), newColumns(
 		nameColumn,
-		text("CIDRs", docOf[networking.ServiceCIDRSpec]("cidrs"), joined("spec", "cidrs")),
+		text("CIDRs", joined("spec", "cidrs")),
 		ageColumn,
 	)},
 	// A row has three cells, although the apiserver defines two columns.
 	{"IPAddress", versions("v1", "v1beta1"), newColumns(
 		nameColumn,
-		text("ParentRef", docOf[networking.IPAddressSpec]("parentRef"), quoted(parentRef)),
+		text("ParentRef", quoted(parentRef)),
 		hidden(ageColumn),
 	)},
 }}

@@ -3,7 +3,7 @@ package table
 var nodeGroup = group{"node.k8s.io", []kind{
 	{"RuntimeClass", versions("v1"), newColumns(
 		nameColumn,
-		text("Handler", "", str("handler")),
+		text("Handler", str("handler")),
 		ageColumn,
 	)},
 }}

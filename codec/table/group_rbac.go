@@ -1,24 +1,20 @@
 package table
 
-import rbac "k8s.io/api/rbac/v1beta1"
-
 var rbacGroup = group{"rbac.authorization.k8s.io", []kind{
 	{"Role", versions("v1"), defaultColumns},
 	{"ClusterRole", versions("v1"), defaultColumns},
-	{"RoleBinding", versions("v1"), binding("roleBinding", docOf[rbac.RoleBinding]("roleRef"))},
-	{"ClusterRoleBinding", versions("v1"), binding("clusterRoleBinding", docOf[rbac.ClusterRoleBinding]("roleRef"))},
+	{"RoleBinding", versions("v1"), binding},
+	{"ClusterRoleBinding", versions("v1"), binding},
 }}
 
-func binding(what, roleDoc string) *Columns {
-	return newColumns(
-		nameColumn,
-		text("Role", roleDoc, reference("/", path("roleRef"), "kind", "name")),
-		ageColumn,
-		wide(text("Users", "Users in the "+what, subjects("User"))),
-		wide(text("Groups", "Groups in the "+what, subjects("Group"))),
-		wide(text("ServiceAccounts", "ServiceAccounts in the "+what, subjects("ServiceAccount"))),
-	)
-}
+var binding = newColumns(
+	nameColumn,
+	text("Role", reference("/", path("roleRef"), "kind", "name")),
+	ageColumn,
+	wide(text("Users", subjects("User"))),
+	wide(text("Groups", subjects("Group"))),
+	wide(text("ServiceAccounts", subjects("ServiceAccount"))),
+)
 
 // subjects prints the names of the subjects of one kind; service accounts with their namespaces.
 func subjects(kind string) cell {

@@ -1,31 +1,25 @@
 package table
 
-import (
-	scheduling "k8s.io/api/scheduling/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-)
-
 var schedulingGroup = group{"scheduling.k8s.io", []kind{
 	{"PriorityClass", versions("v1"), newColumns(
 		nameColumn,
-		integer("Value", docOf[scheduling.PriorityClass]("value"), num("value")),
-		boolean("Global-Default", docOf[scheduling.PriorityClass]("globalDefault"), flag(false, "globalDefault")),
+		integer("Value", num("value")),
+		boolean("Global-Default", flag(false, "globalDefault")),
 		ageColumn,
-		text("PreemptionPolicy", docOf[scheduling.PriorityClass]("preemptionPolicy"), str("preemptionPolicy")),
+		text("PreemptionPolicy", str("preemptionPolicy")),
 	)},
 	{"Workload", versions("v1beta1", "v1alpha3"), nameAndAge},
 	{"PodGroup", versions("v1beta1", "v1alpha3"), newColumns(
 		nameColumn,
-		text("Policy", docOf[schedulingv1beta1.PodGroupSpec]("schedulingPolicy"), groupPolicy),
-		text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
-		text("Status", "Status of the PodGroup", quoted(groupState)),
+		text("Policy", groupPolicy),
+		text("Workload", quoted(groupWorkload)),
+		text("Status", quoted(groupState)),
 		ageColumn,
 	)},
 	{"CompositePodGroup", versions("v1alpha3"), newColumns(
 		nameColumn,
-		text("Policy", docOf[schedulingv1alpha3.CompositePodGroupSpec]("schedulingPolicy"), groupPolicy),
-		text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
+		text("Policy", groupPolicy),
+		text("Workload", quoted(groupWorkload)),
 		ageColumn,
 	)},
 }}

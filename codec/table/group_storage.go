@@ -3,48 +3,44 @@ package table
 import (
 	"fmt"
 
-	storage "k8s.io/api/storage/v1"
-
 	"sluice/codec/json"
 )
 
 var storageGroup = group{"storage.k8s.io", []kind{
 	{"StorageClass", versions("v1"), newColumns(
-		named(text("Name", metaDoc["name"], quoted(storageClassName))),
-		text("Provisioner", docOf[storage.StorageClass]("provisioner"), str("provisioner")),
-		text("ReclaimPolicy", docOf[storage.StorageClass]("reclaimPolicy"), strOr("Delete", "reclaimPolicy")),
-		text("VolumeBindingMode", docOf[storage.StorageClass]("volumeBindingMode"), strOr("Immediate", "volumeBindingMode")),
-		text("AllowVolumeExpansion", docOf[storage.StorageClass]("allowVolumeExpansion"), flag(false, "allowVolumeExpansion")),
+		named(text("Name", quoted(storageClassName))),
+		text("Provisioner", str("provisioner")),
+		text("ReclaimPolicy", strOr("Delete", "reclaimPolicy")),
+		text("VolumeBindingMode", strOr("Immediate", "volumeBindingMode")),
+		text("AllowVolumeExpansion", flag(false, "allowVolumeExpansion")),
 		ageColumn,
 	)},
 	{"VolumeAttributesClass", versions("v1", "v1beta1"), newColumns(
 		nameColumn,
-		text("DriverName", docOf[storage.VolumeAttributesClass]("driverName"), str("driverName")),
+		text("DriverName", str("driverName")),
 		ageColumn,
 	)},
 	{"VolumeAttachment", versions("v1"), newColumns(
 		nameColumn,
-		named(text("Attacher", docOf[storage.VolumeAttachmentSpec]("attacher"), str("spec", "attacher"))),
-		text("PV", docOf[storage.VolumeAttachmentSource]("persistentVolumeName"),
-			str("spec", "source", "persistentVolumeName")),
-		text("Node", docOf[storage.VolumeAttachmentSpec]("nodeName"), str("spec", "nodeName")),
-		boolean("Attached", docOf[storage.VolumeAttachmentStatus]("attached"), flag(false, "status", "attached")),
+		named(text("Attacher", str("spec", "attacher"))),
+		text("PV", str("spec", "source", "persistentVolumeName")),
+		text("Node", str("spec", "nodeName")),
+		boolean("Attached", flag(false, "status", "attached")),
 		ageColumn,
 	)},
 	{"CSINode", versions("v1"), newColumns(
 		nameColumn,
-		integer("Drivers", "Drivers indicates the number of CSI drivers registered on the node", count("spec", "drivers")),
+		integer("Drivers", count("spec", "drivers")),
 		ageColumn,
 	)},
 	{"CSIDriver", versions("v1"), newColumns(
 		nameColumn,
-		boolean("AttachRequired", docOf[storage.CSIDriverSpec]("attachRequired"), flag(true, "spec", "attachRequired")),
-		boolean("PodInfoOnMount", docOf[storage.CSIDriverSpec]("podInfoOnMount"), flag(false, "spec", "podInfoOnMount")),
-		boolean("StorageCapacity", docOf[storage.CSIDriverSpec]("storageCapacity"), flag(false, "spec", "storageCapacity")),
-		text("TokenRequests", docOf[storage.CSIDriverSpec]("tokenRequests"), quoted(tokenAudiences)),
-		boolean("RequiresRepublish", docOf[storage.CSIDriverSpec]("requiresRepublish"),
-			flag(false, "spec", "requiresRepublish")),
-		text("Modes", docOf[storage.CSIDriverSpec]("volumeLifecycleModes"), quoted(lifecycleModes)),
+		boolean("AttachRequired", flag(true, "spec", "attachRequired")),
+		boolean("PodInfoOnMount", flag(false, "spec", "podInfoOnMount")),
+		boolean("StorageCapacity", flag(false, "spec", "storageCapacity")),
+		text("TokenRequests", quoted(tokenAudiences)),
+		boolean("RequiresRepublish", flag(false, "spec", "requiresRepublish")),
+		text("Modes", quoted(lifecycleModes)),
 		ageColumn,
 	)},
 	{"CSIStorageCapacity", versions("v1"), defaultColumns},

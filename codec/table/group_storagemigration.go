@@ -2,9 +2,9 @@ package table
 
 var migrationGroup = group{"storagemigration.k8s.io", []kind{
 	{"StorageVersionMigration", versions("v1", "v1beta1"), newColumns(
-		text("Name", metaDoc["name"], nameCell),
-		text("Resource", "GroupResource to migrate", quoted(migratedResource)),
-		text("Status", "Status of the migration", quoted(migrationState)),
+		text("Name", nameCell),
+		text("Resource", quoted(migratedResource)),
+		text("Status", quoted(migrationState)),
 	)},
 }}
 

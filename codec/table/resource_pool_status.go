@@ -8,15 +8,15 @@ import (
 
 var poolStatusRequest = newColumns(
 	nameColumn,
-	text("Driver", "The driver to query pools for.", str("spec", "driver")),
-	text("Total", "Total number of devices across all pools.", poolDevices("totalDevices")),
-	text("Available", "Number of available devices across all pools.", poolDevices("availableDevices")),
-	text("Allocated", "Number of allocated devices across all pools.", poolDevices("allocatedDevices")),
-	text("Unavailable", "Number of unavailable devices across all pools.", poolDevices("unavailableDevices")),
-	text("Errors", "Number of pools with validation errors.", quoted(poolErrors)),
-	integer("Pools", "Total number of matching pools.", num("status", "poolCount")),
-	text("Status", "Processing status.", quoted(poolState)),
-	text("Completed", "Time since the observation completed.", quoted(poolCompleted)),
+	text("Driver", str("spec", "driver")),
+	text("Total", poolDevices("totalDevices")),
+	text("Available", poolDevices("availableDevices")),
+	text("Allocated", poolDevices("allocatedDevices")),
+	text("Unavailable", poolDevices("unavailableDevices")),
+	text("Errors", quoted(poolErrors)),
+	integer("Pools", num("status", "poolCount")),
+	text("Status", quoted(poolState)),
+	text("Completed", quoted(poolCompleted)),
 )
 
 // poolResult returns the first condition that ends a request, or nil while it is pending, and

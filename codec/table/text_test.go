@@ -199,7 +199,7 @@ func TestTextsWithAgesEqualCellsUntilTheyChange(t *testing.T) {
 }
 
 func TestAgelessTextIsUnchangedOnError(t *testing.T) {
-	c, _ := Builtin("autoscaling", "v2", "HorizontalPodAutoscaler")
+	c := newest("autoscaling", "v2", "HorizontalPodAutoscaler")
 	object := sjson.Value(`{"metadata":{"name":"\ufffd","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"scaleTargetRef":{"kind":"\ufffd"}}}`)
 	ages := []Age{{At: 1}}
 	got, gotAges, err := c.AppendAgeless([]byte("x"), object, ages)

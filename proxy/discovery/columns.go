@@ -14,29 +14,34 @@ import (
 
 const acceptTable = codec.MediaJSON + ";as=Table;g=meta.k8s.io;v=v1"
 
-// setColumns sets the columns of a built-in kind as the release of the apiserver prints them, if they are known here.
-func (d *Discovery) setColumns(ctx context.Context, out *Description) error {
-	r := &out.Resource
-	if _, known := table.Builtin(r.Group, r.Version, r.Kind); !known {
-		return nil
+// columns returns the columns of the apiserver's Tables of a resource, whose CRD declares others or not; nil if they cannot be
+// printed here.
+func (d *Discovery) columns(ctx context.Context, r *codec.Resource, declared *table.Columns) (*table.Columns, error) {
+	if r.Style == codec.Unstructured && declared == nil {
+		return nil, nil
 	}
-	served, err := d.definitions(ctx)
+	definitions, err := d.definitions(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if columns, ok := table.Matching(r.Group, r.Version, r.Kind, served); ok {
-		r.Columns, out.ColumnsMatch = columns, true
+	columns, ok := (*table.Columns)(nil), false
+	if r.Style == codec.Typed {
+		columns, ok = table.Builtin(r.Group, r.Version, r.Kind, definitions)
+	} else {
+		columns, ok = declared.As(definitions)
 	}
-	return nil
+	if !ok {
+		return nil, nil
+	}
+	return columns, nil
 }
 
-// columnsMatch reports whether the apiserver's Tables of a custom resource have the columns of its CRD.
-func (d *Discovery) columnsMatch(ctx context.Context, columns codec.Columns) (bool, error) {
-	if columns == nil {
-		return false, nil
+// sameColumns reports whether Tables have the same columns.
+func sameColumns(a, b *table.Columns) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	served, err := d.definitions(ctx)
-	return err == nil && bytes.Equal(served, columns.AppendDefinitions(nil)), err
+	return bytes.Equal(a.AppendDefinitions(nil), b.AppendDefinitions(nil))
 }
 
 // definitions returns the columnDefinitions of the apiserver's Tables of the resource, nil if it serves none. No object
@@ -57,7 +62,7 @@ func (d *Discovery) definitions(ctx context.Context) (json.Value, error) {
 
 // customColumns returns the printer columns of a version of a CRD, or nil if Tables with these
 // columns cannot be written here.
-func customColumns(version json.Value) codec.Columns {
+func customColumns(version json.Value) *table.Columns {
 	var declared []table.PrinterColumn
 	if columns := version.Get("additionalPrinterColumns"); columns != nil {
 		if err := stdjson.Unmarshal(columns, &declared); err != nil {

@@ -34,7 +34,7 @@ func (d *Discovery) describeCustom(ctx context.Context, out *Description) error 
 		return fmt.Errorf("%+v, but the CRD has %+v: %w", served, defined, errLagging)
 	}
 	out.Fields = customFields(version, r.Namespaced)
-	r.Columns = customColumns(version)
+	out.declared = customColumns(version)
 	out.revision, out.read = revisionOf(crd), time.Now()
 	if out.revision != nil && out.revision.recent(crd, header.Get("Date")) {
 		out.FillAgain = out.read.Add(lag)
@@ -63,28 +63,24 @@ func (d *Discovery) Verify(ctx context.Context, was *Description) error {
 	return err
 }
 
-// Refresh returns the Description by which a store that was built by was goes on: was itself, or one
-// with other columns. It returns ErrChanged if the store must be rebuilt.
+// Refresh returns the Description by which a store that was built by was goes on: was itself, or one with other columns, such
+// as those of an apiserver of another release. It returns ErrChanged if the store must be rebuilt.
 func (d *Discovery) Refresh(ctx context.Context, was *Description) (*Description, error) {
 	crd, err := d.change(ctx, was)
 	if err != nil {
 		return nil, err
 	}
-	columns, revision := was.Resource.Columns, was.revision
-	switch {
-	case crd != nil:
-		columns, revision = customColumns(d.version(crd)), revisionOf(crd)
-	case columns == nil || was.ColumnsMatch:
-		return was, nil
-	} // else the apiserver may have come to print these columns
-	match, err := d.columnsMatch(ctx, columns)
-	if err != nil {
+	next := *was
+	if crd != nil {
+		next.declared, next.revision = customColumns(d.version(crd)), revisionOf(crd)
+	}
+	if next.Resource.Columns, err = d.columns(ctx, &was.Resource, next.declared); err != nil {
 		return nil, err
 	}
-	if crd == nil && !match {
+	if crd == nil && sameColumns(next.Resource.Columns, was.Resource.Columns) {
 		return was, nil
 	}
-	return was.withColumns(columns, match, revision), nil
+	return &next, nil
 }
 
 // change returns the present CRD if only printer columns differ from those of was, and nil if nothing

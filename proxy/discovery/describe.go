@@ -73,10 +73,7 @@ func (d *Discovery) Describe(ctx context.Context, was *Description, jsonOnly boo
 	}
 	out.succeed(was)
 	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)
-	if out.Resource.Style == codec.Typed {
-		return out, d.setColumns(ctx, out)
-	}
-	out.ColumnsMatch, err = d.columnsMatch(ctx, out.Resource.Columns)
+	out.Resource.Columns, err = d.columns(ctx, &out.Resource, out.declared)
 	return out, err
 }
 

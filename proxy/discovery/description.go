@@ -7,6 +7,7 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/proto"
+	"sluice/codec/table"
 )
 
 var (
@@ -33,8 +34,6 @@ type Description struct {
 	Schema *proto.Schema
 	// Fields are the selectable fields.
 	Fields Fields
-	// ColumnsMatch is true if Resource.Columns are the columns of the apiserver's Tables.
-	ColumnsMatch bool
 	// Warnings are the values of the Warning headers of every read of the resource.
 	Warnings []string
 	// CompressesStreamingLists is true if the apiserver compresses streaming lists for clients that accept gzip, as
@@ -48,9 +47,10 @@ type Description struct {
 	// changed lately.
 	FillAgain time.Time
 
-	release  release   // of the apiserver, when the store was built
-	revision *revision // of the CRD; nil if there is none or it cannot be followed
-	read     time.Time // when the CRD was first read for the store
+	declared *table.Columns // by the CRD; nil if there is none or they cannot be printed here
+	release  release        // of the apiserver, when the store was built
+	revision *revision      // of the CRD; nil if there is none or it cannot be followed
+	read     time.Time      // when the CRD was first read for the store
 }
 
 const (
@@ -104,12 +104,5 @@ func (d *Description) Seen() uint64 {
 func (d *Description) WithBookmark(object []byte) *Description {
 	next := *d
 	next.Resource.Bookmark = object
-	return &next
-}
-
-// withColumns returns a Description of the same stored objects, printed with other columns.
-func (d *Description) withColumns(columns codec.Columns, match bool, r *revision) *Description {
-	next := *d
-	next.Resource.Columns, next.ColumnsMatch, next.revision = columns, match, r
 	return &next
 }

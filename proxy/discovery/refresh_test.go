@@ -16,23 +16,28 @@ func TestRefreshDecidesWhetherTheStoreGoesOn(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		crd     http.HandlerFunc
+		table   http.HandlerFunc // nil if it is not read
 		after   time.Duration
-		want    error // nil, ErrChanged, or failed for any other
-		changed bool  // another Description is returned
+		want    error  // nil, ErrChanged, or failed for any other
+		changed string // in the columns of another Description that is returned; empty if there is none
 	}{
-		{"nothing changed", fake.CRD(1, "p", "A"), settleTime, nil, false},
-		{"columns changed", fake.CRD(2, "p", "B"), settleTime, nil, true},
-		{"columns changed too soon", fake.CRD(2, "p", "B"), settleTime / 2, ErrChanged, false},
-		{"schema changed", fake.CRD(2, "q", "A"), settleTime, ErrChanged, false},
-		{"CRD deleted", fake.Refuse(http.StatusNotFound), settleTime, ErrChanged, false},
-		{"CRD forbidden", fake.Refuse(http.StatusForbidden), settleTime, failed, false},
-		{"apiserver unavailable", fake.Refuse(http.StatusServiceUnavailable), settleTime, failed, false},
+		{"nothing changed", fake.CRD(1, "p", "A"), fake.Table("A", "Name."), settleTime, nil, ""},
+		{"columns changed", fake.CRD(2, "p", "B"), fake.Table("B", "Name."), settleTime, nil, `"B"`},
+		{"columns changed too soon", fake.CRD(2, "p", "B"), nil, settleTime / 2, ErrChanged, ""},
+		{"descriptions of columns changed", fake.CRD(1, "p", "A"), fake.Table("A", "The name."), settleTime, nil, "The name."},
+		{"schema changed", fake.CRD(2, "q", "A"), nil, settleTime, ErrChanged, ""},
+		{"CRD deleted", fake.Refuse(http.StatusNotFound), nil, settleTime, ErrChanged, ""},
+		{"CRD forbidden", fake.Refuse(http.StatusForbidden), nil, settleTime, failed, ""},
+		{"apiserver unavailable", fake.Refuse(http.StatusServiceUnavailable), nil, settleTime, failed, ""},
+		{"columns unavailable", fake.CRD(1, "p", "A"), fake.Refuse(http.StatusServiceUnavailable), settleTime, failed, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := fake.New(t, fake.Widgets, []fake.Step{
-					respond("crd", fake.CRD(1, "p", "A")), respond("crd", tt.crd), respond("crd", tt.crd),
-				})
+				steps := []fake.Step{respond("crd", fake.CRD(1, "p", "A")), respond("table", fake.Table("A", "Name.")), respond("crd", tt.crd)}
+				if tt.table != nil {
+					steps = append(steps, respond("table", tt.table))
+				}
+				a := fake.New(t, fake.Widgets, append(steps, respond("crd", tt.crd)))
 				u, end := a.Upstream()
 				defer end()
 				d := New(u, fake.Widgets.GVR)
@@ -44,18 +49,22 @@ func TestRefreshDecidesWhetherTheStoreGoesOn(t *testing.T) {
 				time.Sleep(tt.after)
 				now, err := d.Refresh(t.Context(), was)
 				verified := d.Verify(t.Context(), was)
-				for _, err := range []error{err, verified} {
-					if errors.Is(err, ErrChanged) != (tt.want == ErrChanged) || (err != nil) != (tt.want != nil) {
+				for i, err := range []error{err, verified} {
+					fails := tt.want != nil && (i == 0 || tt.table == nil) // only columns are not verified
+					if errors.Is(err, ErrChanged) != (tt.want == ErrChanged) || (err != nil) != fails {
 						t.Errorf("got %v, want %v", err, tt.want)
+					}
+					if err == nil {
+						continue
 					}
 					if tt.want == failed && !strings.Contains(err.Error(), "refused") {
 						t.Errorf("the cause is lost: %v", err)
 					}
 				}
-				if err == nil && (now != was) != tt.changed {
+				if err == nil && (now != was) != (tt.changed != "") {
 					t.Errorf("another description: %v", now != was)
 				}
-				if tt.changed && !strings.Contains(string(now.Resource.Columns.AppendDefinitions(nil)), `"B"`) {
+				if tt.changed != "" && !strings.Contains(string(now.Resource.Columns.AppendDefinitions(nil)), tt.changed) {
 					t.Error("the new columns are missing")
 				}
 				if was.Resource.Columns != columns {

@@ -107,8 +107,10 @@ func TestChangedColumnsReplaceOnlyTheDescription(t *testing.T) {
 	const life = 3 * time.Minute // long enough for the CRD to have settled
 	steps := []step{
 		{"crd", fake.CRD(1, "p", "A")},
+		{"table", fake.Table("A", "Name.")},
 		{"watchlist", d.EndedAfter(life, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 		{"crd", fake.CRD(2, "p", "B")},
+		{"table", fake.Table("B", "Name.")},
 		{"watch 10", d.Stream(d.Bookmark("20"))},
 		{"metadata", fake.AtVersion(20)},
 		{"metadata", d.PageBody("10", "", "a/x@3")},

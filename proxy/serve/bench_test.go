@@ -20,6 +20,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/test/harness"
+	"sluice/test/support/codectest"
 	"sluice/test/support/servetest"
 )
 
@@ -46,7 +47,7 @@ func podsOfAge(b testing.TB, n int, age time.Duration) *resources.CachedResource
 			Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: codec.Protobuf, Namespaced: true,
 		}},
 	}
-	c.ColumnsMatch = true
+	c.Resource.Columns = codectest.PodColumns()
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	sjson "sluice/codec/json"
 	"sluice/codec/table"
 	"sluice/test/harness"
 )
@@ -33,8 +34,8 @@ var widgetObjects = []string{
 }
 
 func TestTablesOfCustomResourcesEqualTheApiservers(t *testing.T) {
-	c := widgetColumns(t)
 	makeWidgets(t)
+	c := widgetColumns(t)
 	if rows := checkTable(t, c["v1"], widgets+"?includeObject=Object"); len(rows) != len(widgetObjects) {
 		t.Errorf("%d rows", len(rows))
 	}
@@ -61,9 +62,14 @@ func widgetColumns(t *testing.T) map[string]*table.Columns {
 	}
 	columns := make(map[string]*table.Columns)
 	for _, v := range definition.Spec.Versions {
-		var err error
-		if columns[v.Name], err = table.Custom(v.AdditionalPrinterColumns); err != nil {
+		declared, err := table.Custom(v.AdditionalPrinterColumns)
+		if err != nil {
 			t.Fatal(err)
+		}
+		body, _, _ := get(t, "/apis/custom.example.com/"+v.Name+"/widgets?"+noObject, asTable)
+		var ok bool
+		if columns[v.Name], ok = declared.As(sjson.Value(body).Get("columnDefinitions")); !ok {
+			t.Fatalf("%s has other columns: %s", v.Name, body)
 		}
 	}
 	return columns

@@ -2,6 +2,8 @@ package tables
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"testing"
 
 	"sluice/test/harness"
@@ -25,7 +27,10 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	if err := fill(); err != nil {
-		return 1, err
+		if os.Getenv("CONTROLPLANE") == "" {
+			return 1, err
+		}
+		fmt.Println("not of this release:", err)
 	}
 	return m.Run(), nil
 }

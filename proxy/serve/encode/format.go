@@ -10,6 +10,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
+	"sluice/codec/table"
 	"sluice/proxy/resources"
 )
 
@@ -28,7 +29,7 @@ var ErrUnencodable = errors.New("object cannot be written")
 // formatKey identifies a Format among those of a store.
 type formatKey struct {
 	format  codec.Format
-	columns codec.Columns // of Tables; nil for other shapes, which survive a change of columns
+	columns *table.Columns // of Tables; nil for other shapes, which survive a change of columns
 }
 
 // FormatFor returns the Format of c for a format, the same one on each call. It returns
@@ -37,9 +38,6 @@ type formatKey struct {
 func FormatFor(c *resources.CachedResource, f codec.Format) (*Format, error) {
 	key := formatKey{format: f}
 	if f.Shape == codec.Table {
-		if !c.ColumnsMatch {
-			return nil, codec.ErrUnsupported
-		}
 		key.columns = c.Resource.Columns
 	}
 	if v, ok := c.Encoders.Load(key); ok {

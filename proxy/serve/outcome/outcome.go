@@ -43,6 +43,7 @@ const (
 	NotReviewed          Pass = "not-reviewed"
 	WrongScope           Pass = "wrong-scope"
 	UnservedFormat       Pass = "format"
+	UnknownColumns       Pass = "columns"
 	VersionNotReached    Pass = "version-not-reached"
 	VersionBeforeHistory Pass = "version-before-history"
 	SmallRead            Pass = "small-read"

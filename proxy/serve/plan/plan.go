@@ -241,8 +241,11 @@ func (p *Plan) negotiate(r *http.Request, o *Options) error {
 	accepted, ok := negotiate.Format(client, negotiate.Endpoint{
 		Verb: p.Verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict, DropManagedFields: o.Features.DropManagedFields,
 	})
-	if !ok {
+	switch {
+	case !ok:
 		return outcome.UnservedFormat
+	case accepted.Shape == codec.Table && resource.Columns == nil:
+		return outcome.UnknownColumns
 	}
 	var err error
 	if p.Format, err = encode.FormatFor(p.Resource, accepted); err != nil || p.Verb == negotiate.List && p.Format.Sorted() {

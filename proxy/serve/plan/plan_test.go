@@ -257,7 +257,7 @@ func TestPlanFollowsTheFormat(t *testing.T) {
 		{list, names, true, false, "format"},
 		{watch, names, true, false, "watch any with initial events"},
 		{list, servetest.AsTable, false, true, "list any"},
-		{list, servetest.AsTable, false, false, "format"},
+		{list, servetest.AsTable, false, false, "columns"},
 		{list, servetest.AsTable + ",application/json", false, true, "list any"},
 	} {
 		c := servetest.Foos(3)

@@ -58,6 +58,13 @@ func CRD(generation int, property, column string) http.HandlerFunc {
 		"additionalPrinterColumns":[{"name":%q,"type":"string","jsonPath":".spec.x"}]}],`+WidgetNames+`}`, generation, property, column))
 }
 
+// Table responds with a Table of Widgets without rows, with the printer column of a CRD and the words of a release for Name.
+func Table(column, words string) http.HandlerFunc {
+	return Body(codec.MediaJSON, fmt.Appendf(nil, `{"columnDefinitions":[`+
+		`{"name":"Name","type":"string","format":"name","description":%q,"priority":0},`+
+		`{"name":%q,"type":"string","format":"","description":"Path: .spec.x","priority":0}]}`, words, column))
+}
+
 // PageBody responds with a page of a list.
 func (r Resource) PageBody(rv, next string, objects ...string) http.HandlerFunc {
 	contentType := codec.MediaJSON

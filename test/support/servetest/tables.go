@@ -8,7 +8,6 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
-	"sluice/codec"
 	"sluice/codec/table"
 	"sluice/proxy/resources"
 )
@@ -16,13 +15,12 @@ import (
 // Tables returns foos whose Tables can be served.
 func Tables(t *testing.T, n int) *resources.CachedResource {
 	c := Foos(n)
-	c.ColumnsMatch = true
 	c.Resource.Columns = Columns(t, "A")
 	return c
 }
 
 // Columns returns the one column that has a name.
-func Columns(t *testing.T, name string) codec.Columns {
+func Columns(t *testing.T, name string) *table.Columns {
 	t.Helper()
 	c, err := table.Custom([]table.PrinterColumn{{Name: name, Type: "string", JSONPath: ".spec.x"}})
 	if err != nil {
@@ -52,7 +50,7 @@ func AgingFoos(t *testing.T, n int, age func(i int) time.Duration) *resources.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ColumnsMatch, c.Resource.Columns = true, columns
+	c.Resource.Columns = columns
 	return c
 }
 

@@ -1,0 +1,160 @@
+package tables
+
+import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	sjson "sluice/codec/json"
+	"sluice/test/consistency/wire"
+	"sluice/test/harness"
+)
+
+// A relay stands between Sluice and the apiserver. It describes the columns of Tables in other words, but for those that
+// a CRD describes.
+type relay struct {
+	server *httptest.Server
+	words  atomic.Pointer[string] // before each description; nil adds none
+}
+
+// cachesAll caches also what is excluded by default.
+const cachesAll = "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache:\n  exclude: []\n  secrets: true\n"
+
+// startSluice starts Sluice behind a relay.
+func startSluice(t *testing.T) (*harness.Sluice, *relay) {
+	t.Helper()
+	config := rest.AnonymousClientConfig(server.RESTConfig("sluice"))
+	config.DisableCompression = true
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{}
+	proxy := wire.Proxy(base, transport)
+	proxy.ModifyResponse = r.describe
+	r.server = wire.Serve(proxy)
+	t.Cleanup(func() { r.server.CloseClientConnections(); r.server.Close() })
+	file, err := clientcmd.LoadFromFile(server.Kubeconfig("sluice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range file.Clusters {
+		c.Server = r.server.URL
+		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "relay.kubeconfig")
+	if err := clientcmd.WriteToFile(*file, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	return server.StartSluice(t, harness.SluiceOptions{Config: cachesAll, Flags: []string{"--log-level=warn", "--kubeconfig=" + kubeconfig}}), r
+}
+
+// describe changes the descriptions in a Table.
+func (r *relay) describe(resp *http.Response) error {
+	if !strings.Contains(resp.Request.Header.Get("Accept"), "as=Table") || resp.Request.URL.Query().Has("watch") {
+		return nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	body = r.reworded(body)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return nil
+}
+
+// reworded returns a Table as Sluice receives it.
+func (r *relay) reworded(table []byte) []byte {
+	words := r.words.Load()
+	if words == nil {
+		return table
+	}
+	definitions := sjson.Value(table).Get("columnDefinitions")
+	others := bytes.ReplaceAll(definitions, []byte(`"description":"`), []byte(`"description":"`+*words))
+	others = bytes.ReplaceAll(others, []byte(*words+"how "), []byte("how ")) // of the column Size in testdata/custom.yaml
+	return bytes.Replace(table, definitions, others, 1)
+}
+
+// reword changes the words of the apiserver, and cuts all connections to it.
+func (r *relay) reword(words string) {
+	r.words.Store(&words)
+	r.server.CloseClientConnections()
+}
+
+// ages are the texts in cells that depend on the time of the request.
+var ages = regexp.MustCompile(`\b(\d+[ydhms]){1,2}\b`)
+
+// compareCached compares the Table of a resource from the cache with the apiserver's, byte by byte but for ages.
+func compareCached(t *testing.T, s *harness.Sluice, r *relay, path, selection string) error {
+	got, err := s.Raw("admin").Get(t.Context(), path+"?resourceVersion=0"+selection, asTable)
+	if err != nil {
+		return err
+	}
+	if source := got.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
+		return fmt.Errorf("%s: %d from %q", path, got.Status, source)
+	}
+	version, _ := sjson.Value(got.Body).Get("metadata", "resourceVersion").Text()
+	want, err := server.Raw("admin").Get(t.Context(), path+"?resourceVersionMatch=Exact&resourceVersion="+version+selection, asTable)
+	if err != nil {
+		return err
+	}
+	if diff := cmp.Diff(ageless(r.reworded(want.Body)), ageless(got.Body)); diff != "" {
+		return fmt.Errorf("%s (-apiserver +sluice):\n%s", path, diff)
+	}
+	return nil
+}
+
+func ageless(table []byte) string { return ages.ReplaceAllString(string(table), "AGE") }
+
+// The words of descriptions change with each release. Sluice prints those of the apiserver, also after it was upgraded.
+func TestTablesFromTheCacheHaveTheDescriptionsOfTheApiserver(t *testing.T) {
+	s, r := startSluice(t)
+	var cached []listed
+	for _, l := range builtin(t) {
+		c, ok := knownColumns(t, l)
+		if ok != (unprinted[l.String()] == "") && os.Getenv("CONTROLPLANE") == "" {
+			t.Errorf("%s: the columns are known: %v", l, ok)
+		}
+		if ok && l.watchable() && !c.Sorted() {
+			cached = append(cached, l)
+		}
+	}
+	check := func(words string) {
+		t.Run(words, func(t *testing.T) {
+			for _, l := range cached {
+				t.Run(l.String(), func(t *testing.T) {
+					harness.Eventually(t, "the Table equals the apiserver's", func() error {
+						return compareCached(t, s, r, l.path(), determined(l))
+					})
+				})
+			}
+			harness.Eventually(t, "the Table of a custom resource equals the apiserver's", func() error {
+				return compareCached(t, s, r, widgets, "")
+			})
+		})
+	}
+	makeWidgets(t)
+	check("as they are")
+	r.reword("Reworded. ")
+	check("reworded")
+}
