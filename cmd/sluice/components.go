@@ -104,6 +104,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		return nil, err
 	}
 	c.health = upstream.NewHealth(c.upstream)
+	metrics.registry.MustRegister(c.upstream.Clock.Metric())
 	if err := c.setAccess(file, log, metrics); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ type CachedResource struct {
 	// that watches go on sharing frames when columns change.
 	Encoders *sync.Map
 
+	// Now is the time by the apiserver's clock, as of which ages in Tables are; nil is time.Now.
+	Now func() time.Time
 	// StreamingLists reports whether the apiserver has streaming lists (KEP-3157).
 	StreamingLists bool
 

@@ -183,7 +183,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	c := &CachedResource{
 		Description: session.Description(),
 		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, r.proofCost, e.reflector.Rebuild),
-		Encoders:       new(sync.Map),
+		Encoders: new(sync.Map), Now: r.options.Upstream.Clock.Now,
 		StreamingLists: e.reflector.StreamingLists(), session: session, entry: e, columnsChanged: make(chan struct{}),
 	}
 	c.Fence.Shares, c.Fence.Provisional = r.options.Shares, c.provisional()

@@ -19,6 +19,7 @@ type Facts struct {
 	ReviewsFailed  float64    `json:"reviewsFailed"`    // in the last minute
 	AuditLost      float64    `json:"auditLost"`        // events in the last 10 minutes
 	ConfigOutdated bool       `json:"configOutdated"`   // Sluice runs by an older file
+	ClockSeconds   float64    `json:"clockSeconds"`     // by which the apiserver's clock is ahead
 	IdleSeconds    float64    `json:"idleSeconds"`      // since a request has finished
 	CPUCores       *float64   `json:"cpuCores"`         // null until it is known
 	MemoryBytes    float64    `json:"memoryBytes"`      // of the process

@@ -158,6 +158,7 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 		PassedWatches:  r.sum("sluice_passed_watchers", unserved),
 		AllPassed:      r.sum("sluice_passed_watchers", nil),
 		ConfigOutdated: r.sum("sluice_config_last_reload_successful", nil) == 0,
+		ClockSeconds:   r.sum("sluice_upstream_clock_seconds", nil),
 		ReviewsFailed:  max(0, now.failed-s.before(now, time.Minute).failed),
 		AuditLost:      max(0, now.lost-s.before(now, 10*time.Minute).lost),
 	}

@@ -18,6 +18,7 @@ const (
 	statePassing    = "passing"
 	stateOutdated   = "outdated"
 	stateLossy      = "lossy"
+	stateSkewed     = "skewed"
 	stateIdle       = "idle"
 	stateWell       = "well"
 )
@@ -60,6 +61,7 @@ const (
 	stalledAfter = 180.0 // seconds without an event, a bookmark or a proof
 	lostAfter    = 30.0  // seconds without a watch, or without a store
 	idleAfter    = 300.0 // seconds without a request
+	mostSkew     = 60.0  // seconds between two clocks
 	mostRefused  = 1.0   // requests a second
 	mostLists    = 0.5   // of lists that pass, as a part of 1
 	mostWatches  = 0.05  // of open watches, the same
@@ -153,6 +155,16 @@ var rules = []struct {
 			return ""
 		}
 		return fmt.Sprintf("The audit log has lost %s events in the last 10 minutes.", count(f.AuditLost))
+	}},
+	{stateSkewed, "See whether NTP runs on both machines. Ages in Tables are right nevertheless; the times in logs differ.", "", func(f *Facts) string {
+		how, by := "behind", f.ClockSeconds
+		if by < 0 {
+			how, by = "ahead of", -by
+		}
+		if by <= mostSkew {
+			return ""
+		}
+		return fmt.Sprintf("The clock of this machine is %s %s the apiserver's.", seconds(by), how)
 	}},
 	{stateIdle, "Point a client here: a first read passes and starts the cache of its resource.",
 		"", func(f *Facts) string {

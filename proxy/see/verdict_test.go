@@ -51,6 +51,9 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"watches pass", statePassing, "25\u00a0% of the watches", healthy(func(f *Facts) { f.PassedWatches = 1 })},
 		{"outdated", stateOutdated, "older configuration", healthy(func(f *Facts) { f.ConfigOutdated = true })},
 		{"lossy", stateLossy, "12 events", healthy(func(f *Facts) { f.AuditLost = 12 })},
+		{"slow clock", stateSkewed, "90\u00a0s behind", healthy(func(f *Facts) { f.ClockSeconds = 90 })},
+		{"fast clock", stateSkewed, "90\u00a0s ahead of", healthy(func(f *Facts) { f.ClockSeconds = -90 })},
+		{"a clock within a minute", stateWell, "", healthy(func(f *Facts) { f.ClockSeconds = 59 })},
 		{"idle", stateIdle, "unused for 6\u00a0min", healthy(func(f *Facts) { f.Watches, f.IdleSeconds = 0, 360 })},
 		{"never used", stateIdle, "Nobody has read anything", healthy(func(f *Facts) { f.Watches, f.Requests = 0, 0 })},
 		{"writes only", stateWell, "No resource is cached", healthy(func(f *Facts) { f.Resources = nil })},
@@ -65,7 +68,7 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		}
 	}
 	for _, state := range States() {
-		if !strings.Contains("stopping starting away wrong overloaded unsure stalled filling passing outdated lossy idle well", state) {
+		if !strings.Contains("stopping starting away wrong overloaded unsure stalled filling passing outdated lossy skewed idle well", state) {
 			t.Errorf("state %s has no test", state)
 		}
 	}

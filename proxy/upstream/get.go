@@ -118,12 +118,17 @@ func (u *Upstream) get(
 
 // Version returns the version of the apiserver.
 func (u *Upstream) Version(ctx context.Context) (*version.Info, error) {
-	body, _, err := u.Get(ctx, "/version", nil, "application/json")
+	info, _, err := u.version(ctx)
+	return info, err
+}
+
+func (u *Upstream) version(ctx context.Context) (*version.Info, http.Header, error) {
+	body, header, err := u.Get(ctx, "/version", nil, "application/json")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	info := &version.Info{}
-	return info, json.Unmarshal(body, info)
+	return info, header, json.Unmarshal(body, info)
 }
 
 // statusError returns a response that is not a success as an error. Its message is the beginning of

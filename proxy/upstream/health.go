@@ -90,7 +90,9 @@ func (h *Health) Version() *version.Info { return h.version.Load() }
 func (h *Health) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	info, err := h.upstream.Version(ctx)
+	sent := time.Now()
+	info, header, err := h.upstream.version(ctx)
+	h.upstream.Clock.observe(header, sent, time.Now())
 	if status, answered := errors.AsType[*apierrors.StatusError](err); answered {
 		return badStatus(status.ErrStatus.Code)
 	}

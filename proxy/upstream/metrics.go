@@ -40,6 +40,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
+// Metric returns the skew of the clock as a metric.
+func (c *Clock) Metric() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_upstream_clock_seconds",
+		Help: "By how much the apiserver's clock is ahead of the machine's, by the Date of its responses, give or take a second. " +
+			"Ages in Tables follow the apiserver's clock if it is more than 2.",
+	}, func() float64 { return c.Skew().Seconds() })
+}
+
 // Wrap returns a RoundTripper that counts the requests of rt. Use it as Options.Wrap.
 func (m *Metrics) Wrap(purpose string, rt http.RoundTripper) http.RoundTripper {
 	return &counted{RoundTripper: rt, requests: m.requests, purpose: purpose}

@@ -54,6 +54,9 @@ type Upstream struct {
 	// Self sends Sluice's own requests, with its credentials.
 	Self http.RoundTripper
 
+	// Clock is the apiserver's, which Health reads.
+	Clock Clock
+
 	// FrontProxy reports whether OnBehalf requires the headers of HeaderNames; otherwise it requires
 	// Impersonate-* headers.
 	FrontProxy bool

@@ -2,19 +2,23 @@ package tables
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
@@ -30,6 +34,7 @@ import (
 type relay struct {
 	server *httptest.Server
 	words  atomic.Pointer[string] // before each description; nil adds none
+	ahead  atomic.Int64           // by which its clock is ahead, in nanoseconds
 }
 
 // cachesAll caches also what is excluded by default.
@@ -68,8 +73,10 @@ func startSluice(t *testing.T) (*harness.Sluice, *relay) {
 	return server.StartSluice(t, harness.SluiceOptions{Config: cachesAll, Flags: []string{"--log-level=warn", "--kubeconfig=" + kubeconfig}}), r
 }
 
-// describe changes the descriptions in a Table.
+// describe changes the descriptions in a Table, and the Date.
 func (r *relay) describe(resp *http.Response) error {
+	date := time.Now().Add(time.Duration(r.ahead.Load()))
+	resp.Header.Set("Date", date.UTC().Format(http.TimeFormat))
 	if !strings.Contains(resp.Request.Header.Get("Accept"), "as=Table") || resp.Request.URL.Query().Has("watch") {
 		return nil
 	}
@@ -157,4 +164,38 @@ func TestTablesFromTheCacheHaveTheDescriptionsOfTheApiserver(t *testing.T) {
 	check("as they are")
 	r.reword("Reworded. ")
 	check("reworded")
+}
+
+// The relay answers by another clock than that of Sluice's machine. Date is in whole seconds.
+func TestAgesFromTheCacheAreByTheClockOfTheApiserver(t *testing.T) {
+	s, r := startSluice(t)
+	all := builtin(t)
+	l := all[slices.IndexFunc(all, func(l listed) bool { return l.String() == "v1/configmaps" })]
+	c := columnsOf(t, l)
+	for _, ahead := range []time.Duration{90 * time.Second, -10 * time.Minute, 0} {
+		r.ahead.Store(int64(ahead))
+		harness.Eventually(t, fmt.Sprintf("ages are by a clock that is %v ahead", ahead), func() error {
+			before := time.Now().Add(ahead - time.Second)
+			got, err := s.Raw("admin").Get(t.Context(), l.path()+"?resourceVersion=0&includeObject=Object", asTable)
+			if err != nil {
+				return err
+			}
+			after := time.Now().Add(ahead + time.Second)
+			if source := got.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
+				return fmt.Errorf("%d from %q", got.Status, source)
+			}
+			var answer tableAnswer
+			if err := json.Unmarshal(got.Body, &answer); err != nil {
+				return err
+			}
+			return checkRows(c, answer.Rows, before, after)
+		})
+		metrics, err := s.Metrics()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if skew := metrics.Sum("sluice_upstream_clock_seconds"); math.Abs(skew-ahead.Seconds()) > 1 {
+			t.Errorf("the clock is %v s ahead, want %v", skew, ahead)
+		}
+	}
 }

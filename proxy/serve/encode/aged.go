@@ -65,7 +65,7 @@ func (e *Segments) agedBlock(coding splice.Coding, r tree.Run) (*splice.Block, e
 	}
 	v, err := r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) {
 		b := new(agedBlock)
-		block, err := b.compress(coding, text, time.Now())
+		block, err := b.compress(coding, text, e.Format.now())
 		if err != nil {
 			return nil, 0, err
 		}
@@ -79,7 +79,7 @@ func (e *Segments) agedBlock(coding splice.Coding, r tree.Run) (*splice.Block, e
 
 // renewed returns the block of b, compressed again if an age has changed.
 func (e *Segments) renewed(b *agedBlock, coding splice.Coding, r tree.Run) (*splice.Block, error) {
-	if block, ok := b.at(time.Now()); ok {
+	if block, ok := b.at(e.Format.now()); ok {
 		return block, nil
 	}
 	text, err := e.text(r, new([]byte))
@@ -88,7 +88,7 @@ func (e *Segments) renewed(b *agedBlock, coding splice.Coding, r tree.Run) (*spl
 	}
 	b.renewing.Lock()
 	defer b.renewing.Unlock()
-	now := time.Now()
+	now := e.Format.now()
 	if block, ok := b.at(now); ok {
 		return block, nil
 	}

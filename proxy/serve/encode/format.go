@@ -19,8 +19,9 @@ import (
 type Format struct {
 	*codec.Writer
 	resource *codec.Resource
-	compact  *Format     // of the same format without Pretty; nil if this is compact
-	failed   atomic.Bool // an object cannot be written, so that reads in this format pass
+	now      func() time.Time // as of which ages are
+	compact  *Format          // of the same format without Pretty; nil if this is compact
+	failed   atomic.Bool      // an object cannot be written, so that reads in this format pass
 }
 
 // ErrUnencodable is returned for an object that cannot be written in a format.
@@ -47,7 +48,10 @@ func FormatFor(c *resources.CachedResource, f codec.Format) (*Format, error) {
 		}
 		return e, nil
 	}
-	e := &Format{resource: &c.Resource}
+	e := &Format{resource: &c.Resource, now: c.Now}
+	if e.now == nil {
+		e.now = time.Now
+	}
 	var err error
 	if f.Pretty {
 		f.Pretty = false
@@ -74,20 +78,20 @@ func (e *Format) check(err error) error {
 
 // AppendObject appends the object of a get, with its ages as of now.
 func (e *Format) AppendObject(dst, data []byte) ([]byte, error) {
-	dst, err := e.At(time.Now()).AppendObject(dst, data)
+	dst, err := e.At(e.now()).AppendObject(dst, data)
 	return dst, e.check(err)
 }
 
 // AppendEvent implements cache.Encoder.
 func (e *Format) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, false)
+	dst, err := e.At(e.now()).AppendEvent(dst, t.String(), o.Data, false)
 	return dst, e.check(err)
 }
 
 // AppendFirst appends the first event of a watch. In a Table format only this event carries the
 // column definitions.
 func (e *Format) AppendFirst(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, true)
+	dst, err := e.At(e.now()).AppendEvent(dst, t.String(), o.Data, true)
 	return dst, e.check(err)
 }
 

@@ -1,8 +1,6 @@
 package encode
 
 import (
-	"time"
-
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec/splice"
@@ -27,7 +25,7 @@ func (e *Format) WriteAged(b *tree.Budget, event *cache.Event, t cache.Type, wri
 	var ages [4]table.Age
 	text := table.Unpack(packed, ages[:0])
 	scratch := scratches.Get().(*[]byte)
-	filled := text.AppendAt((*scratch)[:0], time.Now())
+	filled := text.AppendAt((*scratch)[:0], e.now())
 	if err := write(filled); err != nil {
 		return err // the connection may still read the buffer
 	}

@@ -3,7 +3,6 @@ package encode
 import (
 	"iter"
 	"slices"
-	"time"
 
 	"sluice/cache"
 	"sluice/cache/tree"
@@ -81,7 +80,7 @@ func (e *Segments) Parts(r tree.Run) (iter.Seq[[]byte], error) {
 	if scratch == nil && len(text.Ages) == 0 {
 		return func(yield func([]byte) bool) { yield(text.Bytes) }, nil
 	}
-	now := time.Now()
+	now := e.Format.now()
 	return func(yield func([]byte) bool) {
 		for part := range text.Parts(now) {
 			if !yield(part) {

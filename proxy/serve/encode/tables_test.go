@@ -26,6 +26,7 @@ func freshTable(t *testing.T, c *resources.CachedResource) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w = w.At(c.Now())
 	state := c.Store.Snapshot()
 	meta := metav1.ListMeta{ResourceVersion: fmt.Sprint(state.Version)}
 	body, separator := w.AppendListHead(nil, meta, state.Len(), 0), ""
@@ -45,6 +46,7 @@ func freshEvents(t *testing.T, c *resources.CachedResource) (body []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w = w.At(c.Now())
 	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
 		if body, err = w.AppendEvent(body, "ADDED", o.Data, len(body) == 0); err != nil {
 			t.Fatal(err)
@@ -53,12 +55,18 @@ func freshEvents(t *testing.T, c *resources.CachedResource) (body []byte) {
 	return body
 }
 
+// skews are by how much the apiserver's clock, as of which ages are, is ahead.
+var skews = []time.Duration{0, 90 * time.Second, -90 * time.Second}
+
 func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
 		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
+		skew := time.Duration(0)
+		c.Now = func() time.Time { return time.Now().Add(skew) }
 		e := handlertest.New(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30)})
-		for _, d := range servetest.Pauses {
+		for i, d := range servetest.Pauses {
 			time.Sleep(d)
+			skew = skews[i%len(skews)]
 			want := freshTable(t, c)
 			for _, coding := range []string{"", "gzip", "zstd"} {
 				w := e.Get(servetest.FooList+"?resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
@@ -76,9 +84,12 @@ func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 func TestInitialEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
 		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
+		skew := time.Duration(0)
+		c.Now = func() time.Time { return time.Now().Add(skew) }
 		e := handlertest.New(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30), CompressWatches: true})
-		for _, d := range servetest.Pauses {
+		for i, d := range servetest.Pauses {
 			time.Sleep(d)
+			skew = skews[i%len(skews)]
 			want := freshEvents(t, c)
 			for _, coding := range []string{"", "gzip", "zstd"} {
 				client := e.Watch(servetest.FooWatch+"resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})

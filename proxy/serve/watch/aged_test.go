@@ -16,6 +16,8 @@ import (
 func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
 		c := servetest.AgingFoos(t, 3, func(int) time.Duration { return 95 * time.Second })
+		skew := time.Duration(0)
+		c.Now = func() time.Time { return time.Now().Add(skew) }
 		encoder, err := encode.FormatFor(c, codec.Format{Shape: codec.Table})
 		if err != nil {
 			t.Fatal(err)
@@ -24,6 +26,7 @@ func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 		e := servetest.EventOf(t, c, cache.Modified, modified)
 		for _, d := range []time.Duration{0, time.Second - 1, 1, 10 * time.Second, time.Hour} {
 			time.Sleep(d)
+			skew += time.Minute
 			for _, kind := range []cache.Type{cache.Modified, cache.Added, cache.Deleted} {
 				o := modified
 				if kind == cache.Deleted { // from a selection, to which the object before belonged
