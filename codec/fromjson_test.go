@@ -6,8 +6,9 @@ import (
 	"reflect"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"sluice/codec/cbor"
-	"sluice/codec/yaml"
 )
 
 func TestFromJSONConvertsWholeBodies(t *testing.T) {
@@ -43,7 +44,7 @@ func FuzzFromJSON(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2.5,"x",null,{"b":{}}],"c":1e3}`))
 	back := map[Encoding]func(src []byte) ([]byte, error){
 		CBOR: func(src []byte) ([]byte, error) { return cbor.AppendJSON(nil, src, 0) },
-		YAML: func(src []byte) ([]byte, error) { return yaml.AppendJSON(nil, src, 16<<20) },
+		YAML: yaml.YAMLToJSON,
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		var want any

@@ -15,7 +15,7 @@ import (
 )
 
 // sourceHeader is the response header that Options.DebugHeaders adds: the source and the reason, as
-// in "cache; up-to-date", and "; transcoded" after them if Sluice converted the request or the response.
+// in "cache; up-to-date", and "; transcoded" after them if Sluice converted the response.
 const sourceHeader = "Sluice-Source"
 
 // asOfHeader is the response header that says which state a response from the cache shows. Options.DebugHeaders adds it

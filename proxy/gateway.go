@@ -16,7 +16,6 @@ import (
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/forward"
-	"sluice/proxy/forward/transcode"
 	"sluice/proxy/handshake"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -83,16 +82,12 @@ func New(o Options) *Gateway {
 	g.control = flowcontrol.New(o.Accounts)
 	g.places = flowcontrol.NewUpstream(o.Levels, l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.slowReaders = flowcontrol.NewSlowReaders()
-	var transcoder *transcode.Transcoder
-	if !strict {
-		transcoder = transcode.New()
-	}
 	g.reads = serve.New(serve.Options{
 		Resources: o.Resources,
 		Access:    o.Access,
 		Next: forward.New(forward.Options{
 			Upstream: o.Upstream, Log: o.Log.Named("forward"), Places: g.places,
-			Rejected: o.Access.Authenticator.Forget, Transcoder: transcoder, SlowReaders: g.slowReaders,
+			Rejected: o.Access.Authenticator.Forget, Transcode: !strict, SlowReaders: g.slowReaders,
 		}),
 		Recheck:  o.Config.Authorization.WatchRecheck.Duration,
 		Draining: g.draining,

@@ -62,8 +62,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"request_kind"}),
 		transcoded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_transcoded_requests_total",
-			Help: `Passed requests that were transcoded because the apiserver lacks a format; "format" is the encoding of ` +
-				"the response, empty if only the request body was transcoded.",
+			Help: `Passed requests whose responses were transcoded because the apiserver lacks a format; "format" is the encoding.`,
 		}, []string{"format"}),
 		avoided: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_avoided_upstream_cpu_seconds_total",

@@ -1,4 +1,4 @@
-// Package yaml prints JSON in the YAML of the apiserver, and reads YAML request bodies in its way.
+// Package yaml prints JSON in the YAML of the apiserver.
 //
 // The apiserver (v0.37) makes YAML from JSON with sigs.k8s.io/yaml, which parses the JSON with
 // go.yaml.in/yaml/v2, a port of libyaml, and prints the result. [AppendFromJSON] prints the same
@@ -13,10 +13,6 @@
 // or need escapes, the rules of the library are followed in full (rare.go). Only strings in which a
 // U+0085 is not escaped are read by its parser, and few of them: they count against the limit of the
 // output's length.
-//
-// [AppendJSON] parses bodies with yaml/v2. It prints the JSON itself because
-// sigs.k8s.io/yaml.YAMLToJSON does not bound its output: aliases can repeat one string of a body of
-// 1 MiB 900 times.
 //
 // Invariants:
 //

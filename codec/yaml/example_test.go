@@ -32,15 +32,3 @@ func ExampleAppendItem() {
 	//     name: "no"
 	// kind: PodList
 }
-
-// Aliases can expand a small body, so the length of the JSON is bounded.
-func ExampleAppendJSON() {
-	body := []byte("a: &text some text\nb: [*text, on, 010]\n")
-	out, err := yaml.AppendJSON(nil, body, 1<<10)
-	fmt.Printf("%s %v\n", out, err)
-	_, err = yaml.AppendJSON(nil, body, 20)
-	fmt.Println(err)
-	// Output:
-	// {"a":"some text","b":["some text",true,8]} <nil>
-	// too large
-}

@@ -18,7 +18,6 @@ import (
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
-	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -63,7 +62,7 @@ func BenchmarkForwardSmallRead(b *testing.B) {
 	base := &url.URL{Scheme: "https", Host: "apiserver"}
 	bare := &httputil.ReverseProxy{Transport: u.Authenticated, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }}
 	for name, h := range map[string]http.Handler{"bare": bare, "sluice": forward.New(forward.Options{
-		Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New(), Places: flowcontrol.NewUpstream(seats{}, 1, time.Minute),
+		Upstream: u, Log: zap.NewNop(), Transcode: true, Places: flowcontrol.NewUpstream(seats{}, 1, time.Minute),
 	})} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

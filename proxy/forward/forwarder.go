@@ -26,22 +26,22 @@ type Options struct {
 	// Rejected, if not nil, is called with each request whose verified bearer token the upstream has
 	// rejected with a 401: what is remembered of the token is no longer true.
 	Rejected func(*http.Request)
-	// Transcoder transcodes formats that the upstream does not support. If nil, every request is
+	// Transcode writes responses in formats that the upstream does not support. Otherwise every request is
 	// passed as received and the upstream's refusals are final.
-	Transcoder *transcode.Transcoder
+	Transcode bool
 	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
 	SlowReaders *flowcontrol.SlowReaders
 }
 
 // Forwarder is the http.Handler that passes requests to the upstream.
 type Forwarder struct {
-	upstream   *upstream.Upstream
-	log        *zap.Logger
-	rejected   func(*http.Request)
-	transcoder *transcode.Transcoder
-	readers    *flowcontrol.SlowReaders
-	places     *flowcontrol.Upstream
-	proxy      httputil.ReverseProxy
+	upstream  *upstream.Upstream
+	log       *zap.Logger
+	rejected  func(*http.Request)
+	transcode bool
+	readers   *flowcontrol.SlowReaders
+	places    *flowcontrol.Upstream
+	proxy     httputil.ReverseProxy
 }
 
 // passing is what a request keeps while it is passed. Its context carries it.
@@ -50,7 +50,6 @@ type passing struct {
 	place    *flowcontrol.Place
 	identity http.Header // names the user to the apiserver, if only Sluice has seen the credentials; else nil
 	body     *clientBody // nil if there is none
-	read     transcode.Body
 	exchange *transcode.Exchange
 }
 
@@ -61,7 +60,7 @@ func passingOf(r *http.Request) *passing { return r.Context().Value(passingKey{}
 // New returns a Forwarder.
 func New(o Options) *Forwarder {
 	f := &Forwarder{
-		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcoder: o.Transcoder, readers: o.SlowReaders,
+		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcode: o.Transcode, readers: o.SlowReaders,
 		places: o.Places,
 	}
 	f.proxy = httputil.ReverseProxy{
@@ -97,8 +96,10 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
 	defer p.place.Leave()
 	client.place = p.place
-	p.exchange = f.transcoder.Begin(r)
-	defer p.exchange.End()
+	if f.transcode {
+		p.exchange = transcode.Begin(r)
+		defer p.exchange.End()
+	}
 	free, err := p.withBody(w, r)
 	if err != nil {
 		f.fail(w, r, err)

@@ -60,7 +60,6 @@ func (b *clientBody) Read(p []byte) (int, error) {
 func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
 		r.Body = http.NoBody
-		p.read.Complete = true
 		return func() {}, nil
 	}
 	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}
@@ -77,17 +76,16 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 	kept := &keptBody{info: info}
 	kept.memory, _ = info.Account.Take(info.Memory(), 0)
 	_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
-	p.read.Complete, err = kept.read(body, r.ContentLength)
+	complete, err := kept.read(body, r.ContentLength)
 	if err != nil {
 		kept.memory.Release()
 		return nil, err // the deadline stays, so that the connection ends
 	}
 	_ = client.SetReadDeadline(time.Time{})
-	if p.read.Bytes = kept.bytes; p.read.Complete {
+	if complete {
 		kept.whole(r)
 		return kept.memory.Release, nil
 	}
-	p.read.TooLong = max(r.ContentLength, int64(len(kept.bytes))) > maxKept
 	paced := &pacedBody{ReadCloser: body, client: client}
 	r.Body = struct {
 		io.Reader

@@ -16,7 +16,6 @@ import (
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
-	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -61,7 +60,7 @@ func benchmarkOverHTTP2(b *testing.B, pieces int) {
 		b.Fatal(err)
 	}
 	forwarder := forward.New(forward.Options{
-		Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New(), Places: flowcontrol.NewUpstream(seats{}, 1, time.Minute),
+		Upstream: u, Log: zap.NewNop(), Transcode: true, Places: flowcontrol.NewUpstream(seats{}, 1, time.Minute),
 	})
 	for _, target := range []struct {
 		name   string

@@ -22,8 +22,7 @@ var (
 	SlowBody = Message{"slow-body", "the request body was not sent in time", "send it again over a faster connection"}
 	BadBody  = Message{"malformed-body", "the request body is malformed: %v",
 		"correct the framing of the body (Transfer-Encoding: chunked)"}
-	TooManyParts = Message{"too-many-parts", "the object has more than %d parts, too many to be transcoded", "send it as JSON"}
-	Unnamed      = Message{"unnamed-caller", "the gateway cannot name the caller to the apiserver: %s",
+	Unnamed = Message{"unnamed-caller", "the gateway cannot name the caller to the apiserver: %s",
 		"use a bearer token, which passes as it is"}
 )
 
@@ -89,7 +88,7 @@ var (
 // All are the messages.
 var All = []Message{
 	TooMany, NoSeat, NoPlace, PassBudget,
-	Ambiguous, TooManyHeaders, SlowBody, BadBody, TooManyParts, Unnamed,
+	Ambiguous, TooManyHeaders, SlowBody, BadBody, Unnamed,
 	LongToken, NotLogged, NotGranted, UnknownHost, BadQuestion, RequestForgotten, NotReviewed, LoggedOut, Revoked,
 	TooSlow, Unwritable, NotProven, Discarded,
 	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,

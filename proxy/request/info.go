@@ -121,7 +121,7 @@ type Outcome struct {
 	Reason string // how the cache served the request, or why it was forwarded; a kebab-case token
 	Format string // the encoding of the body, if Sluice encoded it
 	AsOf   AsOf   // the state that a response from the cache shows
-	// Transcoded reports whether Sluice converted the body of a forwarded request or of its response.
+	// Transcoded reports whether Sluice converted the response to a forwarded request.
 	Transcoded bool
 	// Unanswered reports whether Sluice wrote the error of a forwarded request, because the upstream has
 	// not responded.

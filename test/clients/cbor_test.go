@@ -16,7 +16,7 @@ import (
 	"sluice/test/harness"
 )
 
-// testCBORWrites sends CBOR request bodies through Sluice, whether the apiserver accepts CBOR or not.
+// testCBORWrites sends CBOR request bodies through Sluice.
 func testCBORWrites(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice) {
 	namespace := c.Namespace(t)
 	types := &contentTypes{}

@@ -71,7 +71,6 @@ func TestClientGoReadsTheApiserversObjectsInCBOR(t *testing.T) {
 		defineGadgets(t, apiserver)
 		runClientCases(t, apiserver, sluice, cases)
 		testCBORForwarded(t, apiserver, sluice)
-		testCBORWrites(t, apiserver, sluice)
 	})
 	t.Run("apiserver with CBOR", func(t *testing.T) {
 		apiserver := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=CBORServingAndStorage=true"}})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	clientfeatures "k8s.io/client-go/features"
 	featuretesting "k8s.io/client-go/features/testing"
+	"k8s.io/client-go/rest"
 )
 
 // formatRecorder counts the formats of request bodies and responses between a client and a server.
@@ -46,10 +47,32 @@ func (f *formatRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// testClients has client-go write and read CBOR. It never meets a refusal of the apiserver.
-func (n *noCBOR) testClients(t *testing.T) {
+// testPreferring has client-go write CBOR: its first write is refused, as by the apiserver, and then it writes JSON.
+func (n *noCBOR) testPreferring(t *testing.T) {
 	featuretesting.SetFeatureDuringTest(t, clientfeatures.ClientsAllowCBOR, true)
 	featuretesting.SetFeatureDuringTest(t, clientfeatures.ClientsPreferCBOR, true)
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"generateName": "c-"},
+	}}
+	namespace := n.apiserver.Namespace(t)
+	for name, config := range map[string]*rest.Config{"apiserver": n.apiserver.RESTConfig("admin"), "Sluice": n.sluice.RESTConfig("admin")} {
+		clients, err := dynamic.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps := clients.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace)
+		if _, err := maps.Create(t.Context(), object, metav1.CreateOptions{}); !apierrors.IsUnsupportedMediaType(err) {
+			t.Errorf("%s, first write: %v", name, err)
+		}
+		if _, err := maps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+			t.Errorf("%s, second write: %v", name, err)
+		}
+	}
+}
+
+// testClients has client-go read CBOR. It never meets a refusal of the apiserver.
+func (n *noCBOR) testClients(t *testing.T) {
+	featuretesting.SetFeatureDuringTest(t, clientfeatures.ClientsAllowCBOR, true)
 	for name, accept := range map[string]string{"default Accept": "", "only CBOR": mediaCBOR} {
 		t.Run(name, func(t *testing.T) {
 			recorder := &formatRecorder{accept: accept, bodies: map[string]int{}, responses: map[string]int{}}
@@ -63,7 +86,7 @@ func (n *noCBOR) testClients(t *testing.T) {
 				t.Fatal(err)
 			}
 			exerciseSecrets(t, clients.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(n.apiserver.Namespace(t)))
-			want := map[string]int{"application/cbor": 4, "application/apply-patch+cbor": 2, "application/merge-patch+json": 1}
+			want := map[string]int{"application/json": 4, "application/apply-patch+yaml": 2, "application/merge-patch+json": 1}
 			if diff := cmp.Diff(want, recorder.bodies); diff != "" {
 				t.Errorf("bodies (-want +got):\n%s", diff)
 			}

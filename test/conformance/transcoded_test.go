@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,17 +12,16 @@ import (
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apicbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"sluice/test/harness"
 )
 
-const mediaCBOR = "application/cbor"
+const mediaCBOR, mediaJSON = "application/cbor", "application/json"
 
 // call is a request. {ns} stands for a namespace, which is another one for each server.
 type call struct {
@@ -46,18 +46,19 @@ func TestCBORIsTranscodedForAnApiserverWithoutIt(t *testing.T) {
 		t.Fatalf("the apiserver supports CBOR: %v, %v", a, err)
 	}
 	t.Run("requests", n.testRequests)
+	t.Run("bodies", n.testBodies)
 	t.Run("watches", n.testWatches)
-	t.Run("clients that prefer CBOR", n.testClients)
+	t.Run("clients that read CBOR", n.testClients)
+	t.Run("clients that prefer CBOR", n.testPreferring)
 }
 
-// testRequests sends the same requests in CBOR through Sluice and in JSON to the apiserver: the
-// responses have the same content.
+// testRequests asks for the same responses in CBOR through Sluice and in JSON of the apiserver: they have the same content.
 func (n *noCBOR) testRequests(t *testing.T) {
 	const (
 		secrets = "/api/v1/namespaces/{ns}/secrets"
 		maps    = "/api/v1/namespaces/{ns}/configmaps"
 		rings   = "/apis/ex.io/v1/namespaces/{ns}/rings"
-		apply   = "application/apply-patch+cbor"
+		apply   = "application/apply-patch+yaml"
 		secret  = `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"},"data":{"k":"aGVsbG8=","l":""},"type":"Opaque"}`
 		config  = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c"},"data":{"a":"<b>"},"binaryData":{"b":"AP8="}}`
 		unknown = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"u"},"dat":{"a":"b"}}`
@@ -66,28 +67,28 @@ func (n *noCBOR) testRequests(t *testing.T) {
 		partial = mediaCBOR + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	)
 	calls := []call{
-		{name: "create", method: "POST", path: secrets, contentType: mediaCBOR, body: secret, status: 201},
-		{name: "create again", method: "POST", path: secrets, contentType: mediaCBOR, body: secret, status: 409},
-		{name: "create event", method: "POST", path: "/api/v1/namespaces/{ns}/events", contentType: mediaCBOR, body: event, status: 201},
-		{name: "create with JSON response", method: "POST", path: maps, contentType: mediaCBOR, body: config, accept: "application/json", status: 201},
-		{name: "create in JSON", method: "POST", path: maps, contentType: "application/json", body: strings.Replace(config, `"c"`, `"d"`, 1), status: 201},
-		{name: "dry run", method: "POST", path: maps + "?dryRun=All", contentType: mediaCBOR, body: strings.Replace(config, `"c"`, `"dry"`, 1), status: 201},
+		{name: "create", method: "POST", path: secrets, contentType: mediaJSON, body: secret, status: 201},
+		{name: "create again", method: "POST", path: secrets, contentType: mediaJSON, body: secret, status: 409},
+		{name: "create event", method: "POST", path: "/api/v1/namespaces/{ns}/events", contentType: mediaJSON, body: event, status: 201},
+		{name: "create another", method: "POST", path: maps, contentType: mediaJSON, body: config, status: 201},
+		{name: "create a third", method: "POST", path: maps, contentType: mediaJSON, body: strings.Replace(config, `"c"`, `"d"`, 1), status: 201},
+		{name: "dry run", method: "POST", path: maps + "?dryRun=All", contentType: mediaJSON, body: strings.Replace(config, `"c"`, `"dry"`, 1), status: 201},
 		{name: "get after dry run", path: maps + "/dry", status: 404},
-		{name: "unknown field", method: "POST", path: maps + "?dryRun=All", contentType: mediaCBOR, body: unknown, status: 201},
-		{name: "unknown field, Warn", method: "POST", path: maps + "?dryRun=All&fieldValidation=Warn", contentType: mediaCBOR, body: unknown, status: 201},
-		{name: "unknown field, Ignore", method: "POST", path: maps + "?dryRun=All&fieldValidation=Ignore", contentType: mediaCBOR, body: unknown, status: 201},
-		{name: "unknown field, Strict", method: "POST", path: maps + "?dryRun=All&fieldValidation=Strict", contentType: mediaCBOR, body: unknown, status: 400},
-		{name: "unknown validation", method: "POST", path: maps + "?fieldValidation=Never", contentType: mediaCBOR, body: config, status: 422},
-		{name: "update", method: "PUT", path: secrets + "/s", contentType: mediaCBOR, body: strings.Replace(secret, "aGVsbG8=", "d29ybGQ=", 1), status: 200},
-		{name: "conflict", method: "PUT", path: secrets + "/s", contentType: mediaCBOR, body: strings.Replace(secret, `"name"`, `"resourceVersion":"1","name"`, 1), status: 409},
-		{name: "invalid", method: "PUT", path: secrets + "/s", contentType: mediaCBOR, body: strings.Replace(secret, "Opaque", "other", 1), status: 422},
+		{name: "unknown field", method: "POST", path: maps + "?dryRun=All", contentType: mediaJSON, body: unknown, status: 201},
+		{name: "unknown field, Warn", method: "POST", path: maps + "?dryRun=All&fieldValidation=Warn", contentType: mediaJSON, body: unknown, status: 201},
+		{name: "unknown field, Ignore", method: "POST", path: maps + "?dryRun=All&fieldValidation=Ignore", contentType: mediaJSON, body: unknown, status: 201},
+		{name: "unknown field, Strict", method: "POST", path: maps + "?dryRun=All&fieldValidation=Strict", contentType: mediaJSON, body: unknown, status: 400},
+		{name: "unknown validation", method: "POST", path: maps + "?fieldValidation=Never", contentType: mediaJSON, body: config, status: 422},
+		{name: "update", method: "PUT", path: secrets + "/s", contentType: mediaJSON, body: strings.Replace(secret, "aGVsbG8=", "d29ybGQ=", 1), status: 200},
+		{name: "conflict", method: "PUT", path: secrets + "/s", contentType: mediaJSON, body: strings.Replace(secret, `"name"`, `"resourceVersion":"1","name"`, 1), status: 409},
+		{name: "invalid", method: "PUT", path: secrets + "/s", contentType: mediaJSON, body: strings.Replace(secret, "Opaque", "other", 1), status: 422},
 		{name: "merge patch", method: "PATCH", path: secrets + "/s", contentType: "application/merge-patch+json", body: `{"metadata":{"labels":{"a":"b"}}}`, status: 200},
 		{name: "JSON patch", method: "PATCH", path: secrets + "/s", contentType: "application/json-patch+json", body: `[{"op":"add","path":"/metadata/labels/c","value":"d"}]`, status: 200},
 		{name: "strategic patch", method: "PATCH", path: secrets + "/s", contentType: "application/strategic-merge-patch+json", body: `{"metadata":{"labels":{"e":"f"}}}`, status: 200},
 		{name: "apply", method: "PATCH", path: maps + "/applied?fieldManager=me", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"b"}}`, status: 201},
 		{name: "apply again", method: "PATCH", path: maps + "/applied?fieldManager=me", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"c"}}`, status: 200},
 		{name: "apply conflict", method: "PATCH", path: maps + "/applied?fieldManager=other", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"d"}}`, status: 409},
-		{name: "custom", method: "POST", path: rings, contentType: mediaCBOR, body: `{"kind":"Ring","apiVersion":"ex.io/v1","metadata":{"name":"f"},"spec":{"size":1}}`, status: 201},
+		{name: "custom", method: "POST", path: rings, contentType: mediaJSON, body: `{"kind":"Ring","apiVersion":"ex.io/v1","metadata":{"name":"f"},"spec":{"size":1}}`, status: 201},
 		{name: "get", path: secrets + "/s", status: 200},
 		{name: "get metadata", path: secrets + "/s", accept: partial, status: 200},
 		{name: "get event", path: "/api/v1/namespaces/{ns}/events/e", status: 200},
@@ -101,15 +102,15 @@ func (n *noCBOR) testRequests(t *testing.T) {
 		{name: "malformed resource version", path: secrets + "/s?resourceVersion=x", status: 500},
 		{name: "page", path: secrets + "?limit=1", status: 200},
 		{name: "forbidden", path: secrets, user: "nobody", status: 403, json: true},
-		{name: "forbidden write", method: "POST", path: secrets, user: "reader", contentType: mediaCBOR, body: secret, status: 403, json: true},
+		{name: "forbidden write", method: "POST", path: secrets, user: "reader", contentType: mediaJSON, body: secret, status: 403, json: true},
 		{name: "anonymous", path: secrets, user: harness.Anonymous, status: 403, json: true},
 		{name: "scale not found", path: "/apis/apps/v1/namespaces/{ns}/deployments/x/scale", status: 404},
-		{name: "access review", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", contentType: mediaCBOR,
+		{name: "access review", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", contentType: mediaJSON,
 			body: `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"nonResourceAttributes":{"path":"/x","verb":"get"}}}`, status: 201},
-		{name: "delete, dry run", method: "DELETE", path: maps + "/c", contentType: mediaCBOR, body: strings.Replace(gone, `"propagation`, `"dryRun":["All"],"propagation`, 1), status: 200},
-		{name: "delete", method: "DELETE", path: maps + "/c", contentType: mediaCBOR, body: gone, status: 200},
-		{name: "delete with precondition", method: "DELETE", path: maps + "/d", contentType: mediaCBOR, body: strings.Replace(gone, `"propagation`, `"preconditions":{"resourceVersion":"1"},"propagation`, 1), status: 409},
-		{name: "delete all", method: "DELETE", path: secrets, contentType: mediaCBOR, body: gone, status: 200},
+		{name: "delete, dry run", method: "DELETE", path: maps + "/c", contentType: mediaJSON, body: strings.Replace(gone, `"propagation`, `"dryRun":["All"],"propagation`, 1), status: 200},
+		{name: "delete", method: "DELETE", path: maps + "/c", contentType: mediaJSON, body: gone, status: 200},
+		{name: "delete with precondition", method: "DELETE", path: maps + "/d", contentType: mediaJSON, body: strings.Replace(gone, `"propagation`, `"preconditions":{"resourceVersion":"1"},"propagation`, 1), status: 409},
+		{name: "delete all", method: "DELETE", path: secrets, contentType: mediaJSON, body: gone, status: 200},
 		{name: "list after delete all", path: secrets, status: 200},
 	}
 	direct, passed := n.apiserver.Namespace(t), n.apiserver.Namespace(t)
@@ -133,6 +134,38 @@ func (n *noCBOR) testRequests(t *testing.T) {
 	}
 }
 
+// testBodies sends bodies in CBOR: their refusal is the apiserver's, whatever is in them.
+func (n *noCBOR) testBodies(t *testing.T) {
+	ns := n.apiserver.Namespace(t)
+	const head = "\xd9\xd9\xf7\xa4\x44kind\x49ConfigMap\x4aapiVersion\x42v1\x48metadata\xa1\x44name\x41b\x4abinaryData\xa1\x41b"
+	for name, body := range map[string]string{
+		"bytes": head + "\x42\x00\xff", "tag 21": head + "\xd5\x42\x00\xff", "tag 22": head + "\xd6\x42\x00\xff", "tag 23": head + "\xd7\x42\x00\xff",
+		"malformed": "\xa1", "empty": "",
+	} {
+		for _, c := range []call{
+			{method: "POST", path: "/api/v1/namespaces/" + ns + "/configmaps", contentType: mediaCBOR},
+			{method: "PUT", path: "/api/v1/namespaces/" + ns + "/configmaps/b", contentType: mediaCBOR},
+			{method: "PATCH", path: "/api/v1/namespaces/" + ns + "/configmaps/b?fieldManager=me", contentType: "application/apply-patch+cbor"},
+			{method: "DELETE", path: "/api/v1/namespaces/" + ns + "/configmaps/b", contentType: mediaCBOR},
+		} {
+			for _, accept := range []string{mediaJSON, mediaCBOR + "," + mediaJSON + ";q=0.9", "*/*"} {
+				c.user, c.body = "admin", body
+				want, err := c.send(t, n.apiserver, ns, accept)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := c.send(t, n.sluice, ns, accept)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Status != want.Status || string(got.Body) != string(want.Body) || got.Header.Get("Content-Type") != want.Header.Get("Content-Type") {
+					t.Errorf("%s of %s for %s: %d %s, want %d %s", c.method, name, accept, got.Status, got.Body, want.Status, want.Body)
+				}
+			}
+		}
+	}
+}
+
 func (n *noCBOR) createRingCRD(t *testing.T) {
 	t.Helper()
 	const definitions, rings = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/ex.io/v1/rings"
@@ -146,49 +179,27 @@ func (n *noCBOR) createRingCRD(t *testing.T) {
 	})
 }
 
-// asJSON sends the call in JSON to the apiserver.
+// asJSON sends the call to the apiserver, for a response in JSON.
 func (c call) asJSON(t *testing.T, s server, ns string) (*harness.Response, error) {
-	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {strings.NewReplacer(mediaCBOR, "application/json").Replace(c.accept)}}
-	if c.accept == "" {
-		h.Set("Accept", "application/json")
-	}
+	accept := strings.NewReplacer(mediaCBOR, mediaJSON).Replace(cmp.Or(c.accept, mediaCBOR))
 	if c.name == "list metadata" { // the apiserver refuses lists as PartialObjectMetadata
-		h.Set("Accept", strings.Replace(h.Get("Accept"), "Metadata;", "MetadataList;", 1))
+		accept = strings.Replace(accept, "Metadata;", "MetadataList;", 1)
 	}
-	switch c.contentType {
-	case mediaCBOR:
-		h.Set("Content-Type", "application/json")
-	case "application/apply-patch+cbor":
-		h.Set("Content-Type", "application/apply-patch+yaml")
-	default:
+	return c.send(t, s, ns, accept)
+}
+
+// asCBOR sends the call through Sluice, for a response in CBOR.
+func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Response, error) {
+	return c.send(t, s, ns, cmp.Or(c.accept, mediaCBOR))
+}
+
+func (c call) send(t *testing.T, s server, ns, accept string) (*harness.Response, error) {
+	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {accept}}
+	if c.contentType != "" {
 		h.Set("Content-Type", c.contentType)
 	}
 	in := strings.NewReplacer("{ns}", ns)
 	return s.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: []byte(in.Replace(c.body))})
-}
-
-// asCBOR sends the call in CBOR through Sluice.
-func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Response, error) {
-	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {c.accept}}
-	if c.accept == "" {
-		h.Set("Accept", mediaCBOR)
-	}
-	in := strings.NewReplacer("{ns}", ns)
-	body := []byte(in.Replace(c.body))
-	if strings.HasSuffix(c.contentType, "cbor") {
-		var object any
-		if err := utiljson.Unmarshal(body, &object); err != nil { // keeps integers
-			return nil, err
-		}
-		var err error
-		if body, err = direct.Marshal(object); err != nil {
-			return nil, err
-		}
-	}
-	if c.contentType != "" {
-		h.Set("Content-Type", c.contentType)
-	}
-	return s.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: body})
 }
 
 // check compares both responses except for namespaces, UIDs, resource versions and times.
@@ -197,8 +208,8 @@ func (c call) check(t *testing.T, want, got *harness.Response, names *strings.Re
 		t.Fatalf("apiserver %d, Sluice %d, want %d: %s %q", want.Status, got.Status, c.status, want.Body, got.Body)
 	}
 	contentType := mediaCBOR
-	if c.json || c.accept == "application/json" || c.accept != "" && c.status >= 400 {
-		contentType = "application/json"
+	if c.json || c.accept != "" && c.status >= 400 {
+		contentType = mediaJSON
 	}
 	if got.Header.Get("Content-Type") != contentType {
 		t.Errorf("Content-Type is %s", got.Header.Get("Content-Type"))
@@ -206,7 +217,7 @@ func (c call) check(t *testing.T, want, got *harness.Response, names *strings.Re
 	if c.user == "admin" && !strings.HasPrefix(got.Header.Get("Sluice-Source"), "cache") && !strings.HasSuffix(got.Header.Get("Sluice-Source"), "; transcoded") {
 		t.Errorf("source is %s", got.Header.Get("Sluice-Source"))
 	}
-	if diff := cmp.Diff(want.Header["Warning"], got.Header["Warning"]); diff != "" {
+	if diff := gocmp.Diff(want.Header["Warning"], got.Header["Warning"]); diff != "" {
 		t.Errorf("warnings: apiserver (-) and Sluice (+):\n%s", diff)
 	}
 	if strings.Contains(c.name, "unknown field") && c.status == 201 && (len(got.Header["Warning"]) == 0) != strings.HasSuffix(c.name, "Ignore") {
@@ -224,7 +235,7 @@ func (c call) check(t *testing.T, want, got *harness.Response, names *strings.Re
 	} else if err := json.Unmarshal(got.Body, &g); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(withoutOwn(w, names), withoutOwn(g, names)); diff != "" {
+	if diff := gocmp.Diff(withoutOwn(w, names), withoutOwn(g, names)); diff != "" {
 		t.Errorf("apiserver (-) and Sluice (+):\n%s", diff)
 	}
 }
@@ -336,7 +347,7 @@ func (n *noCBOR) testWatches(t *testing.T) {
 			if err := json.Unmarshal(text, &g); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(w, g); diff != "" {
+			if diff := gocmp.Diff(w, g); diff != "" {
 				t.Errorf("apiserver (-) and Sluice (+):\n%s", diff)
 			}
 		}

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/accounts"
 )
 
 func TestEventsAreFoundHoweverTheStreamIsSplit(t *testing.T) {
@@ -74,4 +77,12 @@ func (zeros) Read(p []byte) (int, error) {
 		p[i] = '0'
 	}
 	return len(p), nil
+}
+
+// newReservation returns an empty reservation of an account that may take so many bytes, and a function that
+// returns how many it has taken.
+func newReservation(bytes int64) (*reservation, func() int64) {
+	l := accounts.New(accounts.Totals{accounts.Bodies: bytes * 4 / 3}, math.MaxInt64)
+	g, _ := l.Account(accounts.ByUser("jane")).Take(accounts.Bodies, 0)
+	return &reservation{grant: g}, func() int64 { return l.Usage(accounts.Bodies).Used }
 }

@@ -5,36 +5,55 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/codec"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
 
-// errSwitched is returned when the upstream switches protocols though the request was no upgrade.
-var errSwitched = errors.New("upstream switched protocols without a request to")
-
 // maxRefusal bounds how much of a refusal is read, in bytes: to recognize its origin, and so that
 // its connection can be used again.
 const maxRefusal = 16 << 10
 
-// Exchange is one request of a client with the attempts to send it and the response. It belongs to
-// the goroutine of the request. A nil Exchange sends the request once, as received.
+// Exchange is one request of a client and its response. It belongs to the goroutine of the request. A nil Exchange sends
+// the request once, as received.
 type Exchange struct {
-	*Transcoder
-	send    Send
 	request *http.Request // as received, without hop-by-hop headers
 	info    *request.Info
-	target  *target // nil if the response needs no transcoding
-	body    requestBody
+	target  *target
 	memory  reservation
+	asked   bool // for JSON in place of the client's format
+}
 
-	attempt         attempt // the present one
-	responseReserve int64   // bytes of memory, for the response to a write
+// Begin returns the Exchange of a request, nil if its response needs no transcoding. The caller must call End once the
+// response has been written: until then the response may take memory of the account.
+func Begin(r *http.Request) *Exchange {
+	info := request.From(r.Context())
+	if !eligible(r, info) {
+		return nil
+	}
+	t := targetOf(r, info)
+	if t == nil {
+		return nil
+	}
+	e := &Exchange{info: info, target: t}
+	e.memory.grant, _ = info.Account.Take(info.Memory(), 0)
+	return e
+}
+
+// eligible reports whether the request is about API objects. Proxied requests and streams belong to
+// other servers, and no apiserver encodes discovery in CBOR.
+func eligible(r *http.Request, info *request.Info) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		return false
+	}
+	return !info.Upgrade && info.IsResourceRequest && info.Verb != "proxy" && !info.Proxied()
 }
 
 // End gives back the memory.
@@ -44,89 +63,72 @@ func (e *Exchange) End() {
 	}
 }
 
-// RoundTrip sends the request, of whose body so much has been read, more than once if necessary. It returns the response
-// in a format that the client accepts. The error is ErrResponseCut, an APIStatus to respond with, or one of send.
-func (e *Exchange) RoundTrip(r *http.Request, body Body, send Send) (*http.Response, error) {
+// Send sends a request once, as http.RoundTripper does.
+type Send func(*http.Request) (*http.Response, error)
+
+// RoundTrip sends the request, and again for a response in JSON if the upstream refuses the format of the client. It
+// returns the response in a format that the client accepts. The error is ErrResponseCut, an APIStatus to respond with, or
+// one of send.
+func (e *Exchange) RoundTrip(r *http.Request, send Send) (*http.Response, error) {
 	if e == nil {
 		return send(r)
 	}
-	e.request, e.send, e.body.Body = r, send, body
-	if body.Complete && len(body.Bytes) == 0 && r.Method == http.MethodDelete {
-		e.body.jsonType = ""
-	}
-	resp, err := e.sendAttempts()
-	if err == nil && e.attempt.has(jsonBody) {
-		e.info.Outcome.Transcoded = true
-	}
-	return resp, err
-}
-
-// sendAttempts sends the request until the upstream refuses no format of it.
-func (e *Exchange) sendAttempts() (*http.Response, error) {
-	for {
-		resp, err := e.send(e.attemptRequest())
-		if err != nil {
-			return nil, err
-		}
-		again, err := e.retry(resp)
-		if !again && err == nil {
-			return e.finish(resp)
-		}
+	e.request = r
+	resp, err := send(r)
+	if err == nil && e.isRepeatable() && e.isRefused(resp) {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxRefusal)
 		resp.Body.Close()
-		if err != nil {
-			return nil, err
+		if err = e.reserveResponse(); err == nil {
+			resp, err = send(e.askForJSON())
 		}
 	}
-}
-
-// decodeBody transcodes the request body to JSON, as one of at most maxDecoding at a time.
-func (e *Exchange) decodeBody() error {
-	leave, err := e.decoding.Enter(e.request.Context(), e.info.Account.Key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer leave()
-	return e.body.decode(e.info, &e.memory)
+	return e.finish(resp)
 }
 
-// attemptRequest returns the request for the current attempt.
-func (e *Exchange) attemptRequest() *http.Request {
+// isRepeatable reports whether the request can be sent again, and every 406 precedes all effects of it. The apiserver
+// gives some when it transcodes the result of a write to a Table or to metadata (wire.md 1.4).
+func (e *Exchange) isRepeatable() bool {
+	return (e.request.Body == nil || e.request.GetBody != nil) &&
+		(e.target.format.Shape == codec.Object || e.request.Method == http.MethodGet)
+}
+
+// isRefused reports whether the upstream refused the format of the response. An admission webhook that denies a write may
+// choose any code; the apiserver's message names it in any case.
+func (e *Exchange) isRefused(resp *http.Response) bool {
+	if resp.StatusCode != http.StatusNotAcceptable || e.request.Method == http.MethodGet {
+		return resp.StatusCode == http.StatusNotAcceptable
+	}
+	body, _ := response.Peek(resp, maxRefusal)
+	return !bytes.Contains(body, []byte("admission webhook"))
+}
+
+// reserveResponse reserves memory for the response to a write before the write takes effect.
+func (e *Exchange) reserveResponse() error {
+	if e.request.Method == http.MethodGet {
+		return nil
+	}
+	return e.memory.reserve(writeReserve + writeReserveFactor*e.request.ContentLength)
+}
+
+// askForJSON returns the request for a response in JSON.
+func (e *Exchange) askForJSON() *http.Request {
+	e.asked = true
 	out := e.request.WithContext(e.request.Context())
-	if out.Body != nil && out.GetBody != nil {
+	if out.GetBody != nil {
 		out.Body, _ = out.GetBody()
 	}
-	if e.attempt != asReceived {
-		out.Header = out.Header.Clone()
-	}
-	if e.attempt.has(jsonResponse) {
-		out.Header.Set("Accept", e.target.jsonAccept(e.info))
-		out.Header.Del("Accept-Encoding")
-	}
-	if e.attempt.has(jsonBody) {
-		out.Header.Set("Content-Type", e.body.jsonType)
-		out.Header.Del("Content-Length")
-		json := e.body.json
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(json)), nil }
-		out.Body, _ = out.GetBody()
-		out.ContentLength = int64(len(json))
-		out.TransferEncoding = nil
-	}
+	out.Header = out.Header.Clone()
+	out.Header.Set("Accept", e.target.jsonAccept(e.info))
+	out.Header.Del("Accept-Encoding")
 	return out
 }
 
 // finish returns the response for the client.
 func (e *Exchange) finish(resp *http.Response) (*http.Response, error) {
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body.Close()
-		return nil, errSwitched
-	}
-	e.body.json = nil
-	e.memory.shrink(e.responseReserve)
-	if len(e.body.warnings) > 0 && !isFormatCode(resp.StatusCode) {
-		resp.Header["Warning"] = append(slices.Clone(e.body.warnings), resp.Header["Warning"]...)
-	}
-	if e.target == nil || bodiless(resp.StatusCode) || !isJSON(resp) {
+	if bodiless(resp.StatusCode) || !isJSON(resp) {
 		e.memory.release()
 		return resp, nil
 	}

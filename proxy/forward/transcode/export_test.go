@@ -1,10 +1,8 @@
 package transcode
 
-// What the tests of the whole package read and set.
+// Limits that the tests of the whole package read.
 const (
-	MaxError       = maxError
-	MaxRequest     = maxRequest
-	MaxResponse    = maxResponse
-	MediaApplyYAML = mediaApplyYAML
-	WriteReserve   = writeReserve
+	MaxError     = maxError
+	MaxResponse  = maxResponse
+	WriteReserve = writeReserve
 )

@@ -9,32 +9,28 @@ import (
 	"sync"
 	"testing"
 
-	"sluice/codec"
 	"sluice/proxy/accounts"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
 )
 
-// TestBodyBeyondLimitPassesUnchanged: a body of maximal length is transcoded, a longer one passes
-// to an upstream that supports its format.
-func TestBodyBeyondLimitPassesUnchanged(t *testing.T) {
-	newBody := func(n int) string { // n bytes of CBOR, n-1 of JSON
-		const head = "\xd9\xd9\xf7\xa1\x41a\x5a"
-		text := n - len(head) - 4
-		return head + string([]byte{byte(text >> 24), byte(text >> 16), byte(text >> 8), byte(text)}) + strings.Repeat("x", text)
-	}
-	server := &jsonServer{respond: respondStored}
-	e := newEnv(t, server.ServeHTTP)
-	resp := post(t, e, "application/cbor", "", newBody(transcode.MaxRequest))
-	if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != 201 || len(body) < transcode.MaxRequest-10 {
-		t.Errorf("at the limit: %s with %d bytes", resp.Status, len(body))
-	}
-	e = newEnv(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
-	sent := newBody(transcode.MaxRequest + 100000)
-	resp = post(t, e, "application/cbor", "", sent)
-	if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != 200 || body != sent {
-		t.Errorf("beyond the limit: %s with %d bytes, %d were sent", resp.Status, len(body), len(sent))
+// TestWriteThatIsNotKeptIsNotRepeated: neither one that is too long nor one beyond the caller's account.
+func TestWriteThatIsNotKeptIsNotRepeated(t *testing.T) {
+	long := thing + strings.Repeat(" ", 3<<20)
+	for _, tt := range []struct {
+		name, body string
+		totals     accounts.Totals
+	}{{"long", long, accounts.Totals{accounts.Bodies: 1 << 30}}, {"account", thing, accounts.Totals{}}} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := &jsonServer{respond: respondStored}
+			e := newEnv(t, server.ServeHTTP)
+			e.Accounts.SetTotals(tt.totals)
+			resp := post(t, e, "application/json", "application/cbor", tt.body)
+			if requests := server.takeRequests(); resp.StatusCode != 406 || len(requests) != 1 || requests[0].body != tt.body {
+				t.Errorf("%s after %d requests", resp.Status, len(requests))
+			}
+		})
 	}
 }
 
@@ -80,17 +76,6 @@ func TestResponseThatWouldGrowBeyondLimitIsRefused(t *testing.T) {
 	}
 }
 
-func TestBodyBeyondTheAccountPassesUnchanged(t *testing.T) {
-	server := &jsonServer{respond: respondStored}
-	e := newEnv(t, server.ServeHTTP)
-	e.Accounts.SetTotals(accounts.Totals{})
-	body := encode(thing, codec.CBOR)
-	resp := post(t, e, "application/cbor", "", body)
-	if requests := server.takeRequests(); resp.StatusCode != 415 || len(requests) != 1 || requests[0].body != body {
-		t.Errorf("%s after requests %v", resp.Status, requests)
-	}
-}
-
 func TestAccountBoundsWritesAndGetsItsMemoryBack(t *testing.T) {
 	respond := make(chan bool)
 	server := &jsonServer{respond: func(w http.ResponseWriter, r *http.Request, body []byte) {
@@ -99,7 +84,7 @@ func TestAccountBoundsWritesAndGetsItsMemoryBack(t *testing.T) {
 	}}
 	e := forwardtest.New(t, forwardtest.Settings{Caller: request.Unauthenticated, Handler: server.ServeHTTP})
 	create := func() int {
-		return post(t, e, "application/cbor", "application/cbor", encode(thing, codec.CBOR)).StatusCode
+		return post(t, e, "application/json", "application/cbor", thing).StatusCode
 	}
 	const quota = 3 * transcode.WriteReserve
 	e.Accounts.SetTotals(accounts.Totals{accounts.Unverified: quota * 4 / 3})
@@ -151,8 +136,8 @@ func TestMemoryIsGivenBackAfterBrokenResponses(t *testing.T) {
 			conn.Close()
 		}
 		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, UpstreamHTTP1: true, Handler: handler})
-		h := http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}}
-		resp, err := e.Client.Do(e.NewRequest(t, "POST", thingsPath, h, strings.NewReader(encode(thing, codec.CBOR))))
+		h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/cbor"}}
+		resp, err := e.Client.Do(e.NewRequest(t, "POST", thingsPath, h, strings.NewReader(thing)))
 		if err == nil {
 			resp.Body.Close()
 		}
@@ -179,7 +164,7 @@ func TestConcurrentRequestsDoNotMix(t *testing.T) {
 		all.Go(func() {
 			for j := range 10 {
 				object := strings.Replace(thing, `"a"`, fmt.Sprintf(`"a-%d-%d"`, i, j), 1)
-				resp := post(t, e, "application/cbor", "application/cbor", encode(object, codec.CBOR))
+				resp := post(t, e, "application/json", "application/cbor", object)
 				if got := decode(forwardtest.ReadAll(t, resp.Body), "application/cbor"); got != canonical(object) {
 					t.Errorf("create: %s", got)
 				}

@@ -2,11 +2,8 @@ package transcode
 
 import "sluice/proxy/accounts"
 
-// Limits of the memory that bodies take, in bytes.
+// Limits of the memory that responses take, in bytes.
 const (
-	// maxRequest is the longest request body that is transcoded: the apiserver's own limit (wire.md
-	// 10, 413).
-	maxRequest = 3 << 20
 	// maxResponse is the longest JSON response that is transcoded. Longer lists have to be paged.
 	maxResponse = 32 << 20
 	// maxTranscoded is the longest response that is made from JSON, by estimate.

@@ -39,15 +39,14 @@ func bodiless(code int) bool {
 // form.
 func (e *Exchange) transcode(resp *http.Response) (*http.Response, error) {
 	success := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted
-	asked := e.attempt.has(jsonResponse)
 	switch {
-	case !success && asked:
+	case !success && e.asked:
 		return e.transcodeError(resp), nil
 	case !success:
 		return resp, nil
 	case e.target.watch && resp.StatusCode == http.StatusOK:
 		return e.transcodeWatch(resp)
-	case !asked && e.target.format.Encoding == codec.JSON && e.target.matchesResponse(resp):
+	case !e.asked && e.target.format.Encoding == codec.JSON && e.target.matchesResponse(resp):
 		return resp, nil
 	}
 	body, err := e.readAll(resp)

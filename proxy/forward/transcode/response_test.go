@@ -138,7 +138,7 @@ func TestTranscodedResponseKeepsHeaders(t *testing.T) {
 		_, _ = w.Write(body)
 	}}
 	e := newEnv(t, server.ServeHTTP)
-	resp := post(t, e, "application/cbor", "application/cbor", encode(thing, codec.CBOR))
+	resp := post(t, e, "application/json", "application/cbor", thing)
 	want := http.Header{
 		"Warning": {`299 - "one"`, `299 - "two"`}, "Audit-Id": {"the-one"}, "X-Kubernetes-Pf-Flowschema-Uid": {"f"},
 		"Location": {"/elsewhere"}, "Retry-After": {"3"}, "Cache-Control": {"no-cache, private"},

@@ -11,12 +11,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"sluice/codec"
 	"sluice/codec/cbor"
 	"sluice/codec/negotiate"
-	"sluice/codec/yaml"
-	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/test/support/forwardtest"
@@ -76,7 +75,7 @@ func (s *jsonServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !(negotiate.Request{Accept: r.Header.Get("Accept")}).Accepts(codec.JSON):
 		writeStatus(w, response.NewNotAcceptable("only the following media types are accepted: application/json"))
-	case len(body) > 0 && media != codec.MediaJSON && media != transcode.MediaApplyYAML:
+	case len(body) > 0 && media != codec.MediaJSON && media != "application/apply-patch+yaml":
 		writeStatus(w, unsupportedMediaType)
 	default:
 		w.Header().Set("Content-Type", codec.MediaJSON)
@@ -130,7 +129,9 @@ func decode(body string, contentType string) string {
 	var err error
 	switch {
 	case contentType == codec.MediaYAML:
-		out, err = yaml.AppendJSON(nil, []byte(body), 16<<20)
+		if out, err = yaml.YAMLToJSON([]byte(body)); err == nil {
+			return decode(string(out), codec.MediaJSON)
+		}
 	case strings.HasPrefix(contentType, codec.MediaCBOR):
 		out, err = cbor.AppendJSON(nil, []byte(body), 0)
 	default:

@@ -19,7 +19,10 @@ const peekSize = 4 << 10
 // kind is the first member.
 func (t *target) matchesResponse(resp *http.Response) bool {
 	in := bufio.NewReaderSize(resp.Body, peekSize)
-	resp.Body = readCloser{in, resp.Body}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{in, resp.Body}
 	head, _ := in.Peek(peekSize)
 	if resp.Header.Get("Content-Encoding") == "gzip" {
 		z, err := gzip.NewReader(bytes.NewReader(head))

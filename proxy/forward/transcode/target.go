@@ -16,8 +16,6 @@ type target struct {
 	client negotiate.Request
 	format codec.Format
 	watch  bool
-	// onlyCBOR says that the client accepts nothing that a server without CBOR supports.
-	onlyCBOR bool
 }
 
 // targetOf returns the target of a request, nil if the client accepts JSON or if no acceptable
@@ -36,10 +34,6 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	if t.format, ok = negotiate.Format(t.client, permissive); !ok || !negotiate.RouteAccepts(t.client.Accept, permissive) {
 		return nil
 	}
-	withoutCBOR := permissive
-	withoutCBOR.Style, withoutCBOR.CBOR = codec.Typed, false
-	_, ok = negotiate.Format(t.client, withoutCBOR)
-	t.onlyCBOR = t.format.Encoding == codec.CBOR && !ok
 	return t
 }
 

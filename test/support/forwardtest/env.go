@@ -23,7 +23,6 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
-	"sluice/proxy/forward/transcode"
 	"sluice/proxy/queue"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
@@ -46,8 +45,6 @@ type Env struct {
 	Received chan *Received
 	// Gateway serves the Forwarder.
 	Gateway *httptest.Server
-	// Transcoder is the Forwarder's, nil with Strict.
-	Transcoder *transcode.Transcoder
 	// Accounts counts what the clients hold.
 	Accounts *accounts.Ledger
 	// Client sends requests to Gateway. It neither follows redirects nor decompresses.
@@ -83,10 +80,8 @@ type Settings struct {
 	// Totals are what callers may hold; the zero value means a lot.
 	Totals   accounts.Totals
 	Rejected func(*http.Request)
-	Strict   bool // without a Transcoder
-	// Transcoder is used in place of a new one.
-	Transcoder *transcode.Transcoder
-	Log        *zap.Logger // nil means none
+	Strict   bool        // transcodes nothing
+	Log      *zap.Logger // nil means none
 }
 
 // Places are so many places, for which a request waits no longer than Wait.
@@ -138,18 +133,11 @@ func New(t *testing.T, s Settings) *Env {
 		t.Fatal(err)
 	}
 	t.Cleanup(u.Close)
-	switch {
-	case s.Strict:
-		s.Transcoder = nil
-	case s.Transcoder == nil:
-		s.Transcoder = transcode.New()
-	}
-	e.Transcoder = s.Transcoder
 	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16}, 900)), math.MaxInt64)
 	own, others := cmp.Or(s.Seats, many), cmp.Or(s.Strangers, many)
 	taken := seats{queue.New(int64(own.N)).Shared(), own.Wait}
 	f := forward.New(forward.Options{
-		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcoder: e.Transcoder, SlowReaders: s.SlowReaders,
+		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcode: !s.Strict, SlowReaders: s.SlowReaders,
 		Places: flowcontrol.NewUpstream(taken, others.N, others.Wait), Rejected: s.Rejected,
 	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
