@@ -86,8 +86,6 @@ type Facts struct {
 	Doubtful  bool          // only an inventory of the writer proves a state
 	Stalled   bool          // a read has waited in vain as long as it could, and no proof has succeeded since
 	NextWatch time.Duration // until a second watch may be opened
-
-	Provisional bool // nothing proves the store
 }
 
 const (
@@ -133,13 +131,13 @@ func Next(q Question, f Facts) Action {
 
 // A read that has arrived waits for a proof, which it shares, or is forwarded.
 func arrived(q Question, f Facts) Action {
-	shares := !f.Provisional && f.shares()
+	shares := f.shares()
 	switch {
-	case q.Scoped && q.Small && !shares && !f.Provisional:
+	case q.Scoped && q.Small && !shares:
 		return Action{Do: TakeInventoryOf}
 	case q.Get && (f.Reads == 1 || !shares), q.MayForward && q.Small && q.Work <= quickWork && !shares:
 		return Action{Do: Forward}
-	case f.Provisional, f.Stalled && !q.Patient:
+	case f.Stalled && !q.Patient:
 		return Action{Do: Refuse}
 	}
 	return Action{Do: Ask}

@@ -58,7 +58,6 @@ var situations = []situation{
 	{"the store lacks what the inventory has", func(f *Facts) { f.Pending = true }},
 	{"100 readers were here a moment ago", func(f *Facts) { f.Rising, f.Silent, f.Lately = true, true, 100*pageWork }},
 	{"stalled", func(f *Facts) { f.Stalled = true }},
-	{"provisional", func(f *Facts) { f.Provisional = true }},
 	{"in doubt", func(f *Facts) { f.Doubtful = true }},
 	{"a second watch was opened just now", func(f *Facts) { f.NextWatch = secondWatchInterval }},
 }

@@ -17,7 +17,6 @@ func (f *Fence) Facts() Facts {
 		Reads: f.reads, UnderWay: f.underWay,
 		Rising: f.rising, Found: now.Sub(f.risingAt), Silent: now.Sub(event) >= quietAfter, Missed: event.Before(f.missedAt),
 		Doubtful: f.store.Doubtful(), Stalled: f.stalled, NextWatch: f.secondWatch.next.Sub(now),
-		Provisional: f.Provisional,
 	}
 	if now.Sub(f.herdAt) <= herdFor {
 		facts.Lately = f.herd

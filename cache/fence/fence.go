@@ -38,10 +38,7 @@ type Fence struct {
 	allowance *allowance
 	worker    worker
 	// Shares begins what the traces of reads show of work that they share; nil shows nothing. It must be set before Run.
-	Shares func(name string) Shared
-	// Provisional is true if the apiserver may show the objects of the store in another form at present, under the same
-	// resource versions: nothing proves the store, so reads pass or wait until it ends. It must be set before Run.
-	Provisional    bool
+	Shares         func(name string) Shared
 	waitersChanged chan struct{} // holds one token after reads have begun or ceased to wait, or an inventory has ended
 
 	mu          sync.Mutex // guards the fields below

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// errStalled is the error of a read that does not wait because others have waited in vain, or because the store is provisional.
+// errStalled is the error of a read that does not wait because others have waited in vain.
 var errStalled = errors.New("no proof comes")
 
 // Prove waits, until ctx ends at the latest, for the proof that a read needs. It shares the proof with others, and
@@ -16,17 +16,13 @@ func (f *Fence) Prove(ctx context.Context, n Need) (a Answer, err error) {
 	case n.What == Version:
 		a.Version, err = f.currentVersion(ctx)
 		return a, err
-	case f.Provisional && (n.Patient || n.AtAnyPrice || n.What == History):
-		return a, f.waitUntil(ctx, func() bool { return false })
-	case f.Provisional && n.What == Exactly:
-		return a, errStalled
 	case n.What == Exactly:
 		a.Version, a.Proof = n.Version, ByOwnWatch
 		a.State, err = f.stateAt(ctx, n)
 		return a, err
 	case n.AtAnyPrice:
 		return f.recover(ctx, n)
-	case n.Version == 0 && n.Current > 0 && !f.Provisional && f.store.Snapshot().Reaches(n.Current):
+	case n.Version == 0 && n.Current > 0 && f.store.Snapshot().Reaches(n.Current):
 		return Answer{Version: n.Current, Proof: f.proofOf(n.Current)}, nil
 	}
 	read := f.begin(n.Bytes)

@@ -35,9 +35,9 @@ func (d *Discovery) describeCustom(ctx context.Context, out *Description) error 
 	}
 	out.Fields = customFields(version, r.Namespaced)
 	out.declared = customColumns(version)
-	out.revision, out.read = revisionOf(crd), time.Now()
+	out.revision = revisionOf(crd)
 	if out.revision != nil && out.revision.recent(crd, header.Get("Date")) {
-		out.FillAgain = out.read.Add(lag)
+		out.FillAgain = time.Now().Add(lag)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (d *Discovery) change(ctx context.Context, was *Description) (json.Value, e
 	case was.revision.equal(now):
 		was.revision.seen.Store(now.seen.Load())
 		return nil, nil
-	case was.revision.onlyColumnsChanged(now) && was.Settled() && d.version(crd) != nil:
+	case was.revision.onlyColumnsChanged(now) && d.version(crd) != nil:
 		return crd, nil
 	}
 	return nil, ErrChanged

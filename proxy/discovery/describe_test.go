@@ -228,7 +228,7 @@ func TestCRDThatCannotBeReadLeavesNoFieldsAndColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(code, err)
 		}
-		if _, ok := d.Fields.Position(FieldName); ok || d.Resource.Columns != nil || d.Settled() {
+		if _, ok := d.Fields.Position(FieldName); ok || d.Resource.Columns != nil || d.Followed() {
 			t.Errorf("%d: fields: %v, columns: %v", code, ok, d.Resource.Columns)
 		}
 	}

@@ -19,9 +19,6 @@ var (
 	// be rebuilt.
 	ErrChanged = errors.New("CRD has changed")
 
-	// ErrUnsettled is the reason to rebuild a store all of which may be by the CRD before: see Settled, Recent and FillAgain.
-	ErrUnsettled = errors.New("the apiserver may have served by the CRD before")
-
 	// errLagging is returned by Describe if the apiserver serves the resource otherwise than what is stored in etcd says. It
 	// wraps no status, so that Describe is repeated.
 	errLagging = errors.New("the apiserver serves the resource otherwise than it is defined")
@@ -50,30 +47,13 @@ type Description struct {
 	declared *table.Columns // by the CRD; nil if there is none or they cannot be printed here
 	release  release        // of the apiserver, when the store was built
 	revision *revision      // of the CRD; nil if there is none or it cannot be followed
-	read     time.Time      // when the CRD was first read for the store
 }
 
-const (
-	// lag is how long after a change of a CRD, which is read from etcd, an apiserver serves new requests by the CRD before at
-	// most, unless etcd or its watch of CRDs stalls. After longer, the end of its watch shows that the store is to be rebuilt.
-	lag = 8 * time.Second
-	// settleTime is how long after a change of a CRD an apiserver may still send objects that it pruned by the CRD before, on
-	// watches that are open: it ends these when the requests have ended that were in progress, but waits for them at most
-	// twice as long as a request may take, which is a minute by default.
-	settleTime = 130 * time.Second
-)
+// lag is how long after a change of a CRD, which is read from etcd, an apiserver may serve new requests by the CRD before.
+const lag = 10 * time.Second
 
-// Settled reports whether the apiserver has certainly served the resource by the described CRD since
-// the store was built. It is false for resources without a CRD that can be followed.
-func (d *Description) Settled() bool {
-	return d.revision != nil && time.Since(d.read) >= settleTime
-}
-
-// Recent reports whether the CRD has changed so recently that the apiserver may send objects by the one before, if it does not
-// lag any more. It does not depend on when the store was built.
-func (d *Description) Recent() bool {
-	return !d.FillAgain.IsZero() && time.Since(d.FillAgain) < settleTime
-}
+// Followed reports whether changes of the CRD of the resource are noticed. It is false for resources without a CRD.
+func (d *Description) Followed() bool { return d.revision != nil }
 
 // succeed sets what depends on the Description before, if there is one. Else the CRD itself shows whether it has changed.
 func (d *Description) succeed(was *Description) {
@@ -82,7 +62,7 @@ func (d *Description) succeed(was *Description) {
 	case was.revision.equal(d.revision):
 		d.FillAgain = was.FillAgain
 	default:
-		d.FillAgain = d.read.Add(lag)
+		d.FillAgain = time.Now().Add(lag)
 	}
 }
 

@@ -14,8 +14,27 @@ import (
 	"sluice/test/support/fake"
 )
 
-// settleTime is as long as discovery's.
-const settleTime = 130 * time.Second
+// watched is how long a watch lasts that ends before its timeout.
+const watched = 2 * time.Minute
+
+// Only the end of its watch shows that the CRD has changed.
+func TestEarlyEndOfAWatchRebuildsTheStoreIfTheCRDCannotBeRead(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", fake.Refuse(http.StatusForbidden)},
+		{"watchlist", d.EndedAfter(watched, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"crd", fake.Refuse(http.StatusForbidden)},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(watched + time.Minute)
+		e.CheckPlayed(t)
+		e.check(t, 20, "a/x")
+		if len(e.errors) == 0 || !errors.Is(e.errors[0], discovery.ErrChanged) {
+			t.Errorf("got %v", e.errors)
+		}
+	})
+}
 
 func TestChangedCRDRebuildsTheStore(t *testing.T) {
 	d := fake.Widgets
@@ -24,7 +43,7 @@ func TestChangedCRDRebuildsTheStore(t *testing.T) {
 	}
 	steps := []step{
 		{"crd", crd(1, "color")},
-		{"watchlist", d.EndedAfter(settleTime, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"watchlist", d.EndedAfter(watched, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 		{"crd", fake.Refuse(http.StatusInternalServerError)}, // tells nothing
 		{"crd", crd(1, "color")},
 		{"watch 10", d.Cut(d.Bookmark("11"))},
@@ -33,7 +52,7 @@ func TestChangedCRDRebuildsTheStore(t *testing.T) {
 		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(settleTime + time.Minute)
+		pass(watched + time.Minute)
 		e.CheckPlayed(t)
 		e.check(t, 20, "a/x")
 		fields := &e.client.Session().Description().Fields
@@ -45,50 +64,7 @@ func TestChangedCRDRebuildsTheStore(t *testing.T) {
 	})
 }
 
-// A watch after a change may be by the CRD before: the next one, of another apiserver, would be by the new one and not tell the
-// difference. The CRD is as old for the last store.
-func TestEndOfARecentWatchOfACustomResourceRebuildsTheStore(t *testing.T) {
-	d := fake.Widgets
-	cutAfter := func(life time.Duration, events ...[]byte) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			d.EndedAfter(life, events...)(w, r)
-			panic(http.ErrAbortHandler)
-		}
-	}
-	failAfter := func(life time.Duration, events ...[]byte) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			d.EndedAfter(life, events...)(w, r)
-			_, _ = w.Write(d.Error(http.StatusInternalServerError))
-		}
-	}
-	before, crd := fake.CRD(1, "p", "A"), fake.CRD(2, "q", "A")
-	for name, end := range map[string]http.HandlerFunc{
-		"cut":      cutAfter(settleTime/2, d.Added("a/x@3"), d.InitialEventsEnd("10")),
-		"an error": failAfter(settleTime/2, d.Added("a/x@3"), d.InitialEventsEnd("10")),
-	} {
-		steps := []step{
-			{"crd", before},
-			{"watchlist", d.EndedAfter(time.Second, d.Added("a/x@3"), d.InitialEventsEnd("5"))},
-			{"crd", crd},
-			{"watchlist", end},
-			{"crd", crd},
-			{"watchlist", cutAfter(settleTime*3/4, d.Added("a/x@3"), d.InitialEventsEnd("20"))},
-			{"crd", crd},
-			{"watch 20", d.Stream(d.Bookmark("30"))},
-		}
-		run(t, d, steps, func(t *testing.T, e *env) {
-			pass(3 * settleTime)
-			e.CheckPlayed(t)
-			e.check(t, 30, "a/x")
-			if len(e.errors) < 2 || !errors.Is(e.errors[1], discovery.ErrUnsettled) {
-				t.Errorf("%s: %v", name, e.errors)
-			}
-		})
-	}
-}
-
-// The store goes on only if nothing else has changed, and if it was built long enough ago for the
-// apiserver to have known the CRD before.
+// The store goes on only if nothing else has changed.
 func TestStoreGoesOnIfOnlyColumnsChanged(t *testing.T) {
 	d := fake.Widgets
 	for _, row := range []struct {
@@ -100,13 +76,12 @@ func TestStoreGoesOnIfOnlyColumnsChanged(t *testing.T) {
 		goesOn  bool
 		columns int // calls of ColumnsChanged
 	}{
-		{"other columns", 2 * settleTime, fake.CRD(2, "p", "B"), "B", "Name.", true, 1},
-		{"other columns too soon", settleTime / 2, fake.CRD(2, "p", "B"), "B", "Name.", false, 0},
-		{"other schema", 2 * settleTime, fake.CRD(2, "q", "A"), "A", "Name.", false, 0},
-		{"other schema and columns", 2 * settleTime, fake.CRD(2, "q", "B"), "B", "Name.", false, 0},
-		{"two updates", 2 * settleTime, fake.CRD(3, "p", "B"), "B", "Name.", false, 0},
-		{"other descriptions", 2 * settleTime, fake.CRD(1, "p", "A"), "A", "The name.", true, 1},
-		{"nothing", 2 * settleTime, fake.CRD(1, "p", "A"), "A", "Name.", true, 0},
+		{"other columns", 2 * watched, fake.CRD(2, "p", "B"), "B", "Name.", true, 1},
+		{"other schema", 2 * watched, fake.CRD(2, "q", "A"), "A", "Name.", false, 0},
+		{"other schema and columns", 2 * watched, fake.CRD(2, "q", "B"), "B", "Name.", false, 0},
+		{"two updates", 2 * watched, fake.CRD(3, "p", "B"), "B", "Name.", false, 0},
+		{"other descriptions", 2 * watched, fake.CRD(1, "p", "A"), "A", "The name.", true, 1},
+		{"nothing", 2 * watched, fake.CRD(1, "p", "A"), "A", "Name.", true, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			steps := []step{
@@ -119,11 +94,8 @@ func TestStoreGoesOnIfOnlyColumnsChanged(t *testing.T) {
 			switch {
 			case row.goesOn:
 				steps = append(steps, columns, step{"watch 10", d.Stream(d.Bookmark("20"))})
-			case row.after > settleTime: // it is read again for the new store
-				steps = append(steps, step{"crd", row.crd})
-				fallthrough
-			default:
-				steps = append(steps, columns, step{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))})
+			default: // it is read again for the new store
+				steps = append(steps, step{"crd", row.crd}, columns, step{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))})
 			}
 			run(t, d, steps, func(t *testing.T, e *env) {
 				pass(2 * row.after)
@@ -154,10 +126,10 @@ func TestColumnsThatDoNotMatchAreComparedAgain(t *testing.T) {
 	d := fake.Widgets
 	steps := []step{
 		{"crd", fake.CRD(1, "p", "A")},
-		{"watchlist", d.EndedAfter(2*settleTime, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"watchlist", d.EndedAfter(2*watched, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 		{"crd", fake.CRD(2, "p", "B")},
 		{"table", fake.Refuse(http.StatusNotAcceptable)},
-		{"watch 10", d.EndedAfter(settleTime, d.Bookmark("20"))},
+		{"watch 10", d.EndedAfter(watched, d.Bookmark("20"))},
 		{"crd", fake.CRD(2, "p", "B")},
 		{"table", fake.Refuse(http.StatusServiceUnavailable)}, // tells nothing
 		{"crd", fake.CRD(2, "p", "B")},
@@ -165,7 +137,7 @@ func TestColumnsThatDoNotMatchAreComparedAgain(t *testing.T) {
 		{"watch 20", d.Stream(d.Bookmark("30"))},
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(5 * settleTime)
+		pass(5 * watched)
 		e.CheckPlayed(t)
 		e.check(t, 30, "a/x")
 		if now := e.client.Session().Description(); !hasColumn(now, "B") || len(e.stores) != 1 {

@@ -26,7 +26,7 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, discovery.ErrNotCacheable):
 		return fmt.Errorf("%w: %w", err, reflector.ErrAbsent)
-	case errors.Is(err, discovery.ErrChanged), errors.Is(err, discovery.ErrUnsettled), errors.Is(err, discovery.ErrUpgraded):
+	case errors.Is(err, discovery.ErrChanged), errors.Is(err, discovery.ErrUpgraded):
 		return fmt.Errorf("%w: %w", err, reflector.ErrRebuild)
 	}
 	var status *apierrors.StatusError

@@ -101,7 +101,7 @@ func (s *stream) Next() (reflector.Event, error) {
 	} else {
 		event, err = s.change(eventType, object)
 	}
-	err = s.unsettled(err)
+	err = s.unfollowed(err)
 	switch {
 	case !initial:
 	case err != nil:
@@ -130,16 +130,14 @@ func (s *stream) ended(err error) error {
 	return err
 }
 
-// unsettled returns err, classified as discovery.ErrUnsettled if the watch of a custom resource ends with it that may have been
-// by the CRD before: its last events, and the initial ones, may be pruned. The apiserver ends such a watch before its
-// timeout; if it ends otherwise, the next one may be by the new CRD, at another apiserver, and would not tell the difference.
-func (s *stream) unsettled(err error) error {
-	d := s.session.Description()
+// unfollowed returns err, or one that has the store rebuilt if the apiserver ends the watch of a custom resource before its
+// timeout, as it does when the CRD changes, and Sluice does not see the CRD.
+func (s *stream) unfollowed(err error) error {
 	early := errors.Is(err, io.EOF) && time.Now().Before(s.due.Add(-time.Second))
-	if err == nil || d.Resource.Style != codec.Unstructured || !d.Recent() && (!early || d.Settled()) {
+	if d := s.session.Description(); !early || d.Resource.Style != codec.Unstructured || d.Followed() {
 		return err
 	}
-	return classify(fmt.Errorf("%w: %w", err, discovery.ErrUnsettled))
+	return classify(fmt.Errorf("%w: %w", err, discovery.ErrChanged))
 }
 
 // change decodes an event.

@@ -47,9 +47,8 @@ func (c *CachedResource) DisconnectedFor() time.Duration {
 	return c.entry.reflector.DisconnectedFor()
 }
 
-// provisional reports whether the store must be filled again, because all of it may be by the CRD before. It shows what any
-// version may show, and proves nothing.
-func (c *CachedResource) provisional() bool { return c.FillAgain.After(c.Began) }
+// fillsAgain reports whether the store must be filled again, because all of it may be by the CRD before.
+func (c *CachedResource) fillsAgain() bool { return c.FillAgain.After(c.Began) }
 
 // withDescription returns a CachedResource of the same store with another description.
 func (c *CachedResource) withDescription(d *discovery.Description) *CachedResource {

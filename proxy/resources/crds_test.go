@@ -45,8 +45,7 @@ func (e *env) checkDiscarded(t *testing.T, versions map[uint64]bool) {
 	}
 }
 
-// The apiserver shows objects by the new CRD at once to those who list, but by the old one to those who watched before, as the
-// store does. A client that has such a state must list again.
+// A client that has a state by the CRD before must list again.
 func TestStoreIsRebuiltWhenItsCRDChanges(t *testing.T) {
 	d := fake.Widgets
 	steps := []step{
@@ -64,7 +63,7 @@ func TestStoreIsRebuiltWhenItsCRDChanges(t *testing.T) {
 		pass(5 * time.Second)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{29: false, 30: true, 40: true, 41: false, 50: false})
+		e.checkDiscarded(t, map[uint64]bool{29: true, 40: true, 41: false, 50: false})
 	})
 }
 
@@ -86,20 +85,13 @@ func TestStoreIsFilledAgainSomeTimeAfterItsCRDHasChanged(t *testing.T) {
 		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
 		e.lookup()
 		pass(9 * time.Second)
-		if e.check(t, 40, "a/x").Fence.Provisional {
-			t.Error("nothing proves a store whose CRD has not changed")
-		}
+		e.check(t, 40, "a/x")
 		pass(5 * time.Second)
-		if !e.check(t, 55, "a/x").Fence.Provisional {
-			t.Error("a store that is to be filled again may be proven")
-		}
-		pass(6 * time.Second)
+		e.check(t, 55, "a/x")
+		pass(8 * time.Second)
 		again := e.check(t, 60, "a/x")
-		if again.Fence.Provisional {
-			t.Error("nothing proves the store that was filled again")
-		}
 		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{29: false, 30: true, 40: true, 50: true, 55: true, 56: false, 60: false})
+		e.checkDiscarded(t, map[uint64]bool{29: true, 40: true, 50: true, 55: true, 56: false, 60: false})
 		pass(5 * time.Minute)
 		if e.check(t, 60, "a/x").Store != again.Store {
 			t.Error("the store was rebuilt once more")
@@ -122,9 +114,7 @@ func TestFirstStoreIsFilledAgainIfItsCRDHasJustChanged(t *testing.T) {
 		run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
 			e.lookup()
 			pass(5 * time.Second)
-			if got := e.check(t, 10, "a/x").Fence.Provisional; got != (age == 0) {
-				t.Errorf("the store of a CRD of %v is provisional: %v", age, got)
-			}
+			e.check(t, 10, "a/x")
 			pass(5 * time.Minute)
 			if age == 0 {
 				e.check(t, 20, "a/x")
@@ -156,17 +146,17 @@ func TestVersionsOfAStoreThatWasToBeFilledAgainAreDiscarded(t *testing.T) {
 		pass(9 * time.Second)
 		e.check(t, 80, "a/x")
 		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{10: false, 30: false, 50: true, 51: false, 80: false})
+		e.checkDiscarded(t, map[uint64]bool{10: true, 50: true, 51: false, 80: false})
 	})
 }
 
-// Whoever has a state of a store whose watch ends early may lack what the new CRD adds.
-func TestVersionsOfAStoreAreDiscardedIfItsRecentWatchEnds(t *testing.T) {
+// The apiserver ends the watch when the CRD changes, which Sluice may not read.
+func TestVersionsOfAStoreWithoutACRDAreDiscardedIfItsWatchEndsEarly(t *testing.T) {
 	d := fake.Widgets
 	steps := []step{
-		{"crd", crdAt(1, "5")},
+		{"crd", fake.Refuse(http.StatusForbidden)},
 		{"watchlist", d.EndedAfter(time.Minute, d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
-		{"crd", crdAt(1, "5")},
+		{"crd", fake.Refuse(http.StatusForbidden)},
 		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
 	}
 	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
@@ -174,7 +164,7 @@ func TestVersionsOfAStoreAreDiscardedIfItsRecentWatchEnds(t *testing.T) {
 		pass(2 * time.Minute)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{9: false, 10: true, 40: true, 41: false, 50: false})
+		e.checkDiscarded(t, map[uint64]bool{9: true, 40: true, 41: false, 50: false})
 	})
 }
 
@@ -222,8 +212,8 @@ func TestStoreIsRebuiltWhenItsCRDHasChangedDuringTheFill(t *testing.T) {
 	})
 }
 
-// Sluice may not list CRDs, and so does not know when one has changed: only since when it was as the store was built by.
-func TestVersionsSinceTheCRDWasSeenAreDiscardedIfItIsNotFollowed(t *testing.T) {
+// Sluice may read CRDs, and not watch them.
+func TestVersionsAreDiscardedIfTheCRDHasChangedWhenTheWatchEnds(t *testing.T) {
 	d := fake.Widgets
 	steps := []step{
 		{"crd", crdAt(1, "5")},
@@ -237,6 +227,6 @@ func TestVersionsSinceTheCRDWasSeenAreDiscardedIfItIsNotFollowed(t *testing.T) {
 		pass(5*time.Minute + 3*time.Second)
 		e.check(t, 50, "a/x")
 		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{5: false, 6: true, 40: true, 41: false, 50: false})
+		e.checkDiscarded(t, map[uint64]bool{5: true, 40: true, 41: false, 50: false})
 	})
 }

@@ -16,7 +16,6 @@ import (
 // restore of etcd from a backup, or by a CRD that had changed. A client that has a state of it would watch from its version, and
 // would never learn what differs.
 type discarded struct {
-	from     uint64 // the oldest version that is concerned
 	complete uint64 // the version that the last such store has reached
 	shown    uint64 // the newest version that any of them has shown
 	next     uint64 // the version at which the store after the last such store began; 0 if none has
@@ -35,7 +34,7 @@ func (r *Registry) Discarded(ctx context.Context, gvr schema.GroupVersionResourc
 	}
 	d, c := e.discarded.Load(), e.current.Load()
 	switch {
-	case d == nil || version < d.from || version > d.shown:
+	case d == nil || version > d.shown:
 		return false
 	case version >= d.complete || d.next == 0 || version < d.next:
 		return true
@@ -56,19 +55,7 @@ func (e *entry) ended(err error) {
 		e.rightsLost.Store(true)
 	}
 	e.shown = discarded{complete: c.Store.Streamed(), shown: c.Store.Snapshot().Version}
-	switch {
-	case errors.Is(err, discovery.ErrChanged):
-		e.shown.from = e.crd.changed(c.Description)
-		if c.provisional() {
-			e.shown.from = min(e.shown.from, c.prehistory.until)
-		}
-		if e.shown.from <= e.shown.shown {
-			e.discard()
-		}
-	case errors.Is(err, cache.ErrDiverged):
-		e.discard()
-	case errors.Is(err, discovery.ErrUnsettled), c.provisional():
-		e.shown.from = c.prehistory.until
+	if errors.Is(err, cache.ErrDiverged) || errors.Is(err, discovery.ErrChanged) || c.fillsAgain() {
 		e.discard()
 	}
 }
@@ -90,7 +77,7 @@ func (e *entry) succeed(version uint64) {
 func (e *entry) discard() {
 	d := e.shown
 	if before := e.discarded.Load(); before != nil {
-		d.from, d.shown = min(d.from, before.from), max(d.shown, before.shown)
+		d.shown = max(d.shown, before.shown)
 	}
 	e.discarded.Store(&d)
 }

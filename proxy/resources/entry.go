@@ -40,8 +40,8 @@ type entry struct {
 	used       atomic.Int64                   // UnixNano of the last Lookup
 	shown      discarded                      // by the last store; only the reflector's goroutine uses it
 	discarded  atomic.Pointer[discarded]      // nil if no store has shown any
-	crd        crdChanges
-	received   atomic.Uint64 // events and bookmarks
+	crd        atomic.Uint64                  // the version of the last change of the CRD
+	received   atomic.Uint64                  // events and bookmarks
 	mismatches atomic.Uint64
 	proven     atomic.Int64 // UnixNano of the latest time up to which a fill or a proof has shown everything
 
@@ -186,7 +186,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		Encoders: new(sync.Map), Now: r.options.Upstream.Clock.Now,
 		StreamingLists: e.reflector.StreamingLists(), session: session, entry: e, columnsChanged: make(chan struct{}),
 	}
-	c.Fence.Shares, c.Fence.Provisional = r.options.Shares, c.provisional()
+	c.Fence.Shares = r.options.Shares
 	e.prove(c.Began)
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.
@@ -194,7 +194,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, session, s) })
 	e.current.Store(c)
 	r.goroutines.Go(func() { r.check(ctx, []*entry{e}, (*entry).verifyCRD, discovery.ErrChanged) })
-	if c.provisional() {
+	if c.fillsAgain() {
 		r.goroutines.Go(func() { e.fillAgain(ctx, s, c.FillAgain) })
 	}
 	e.wasSynced = true

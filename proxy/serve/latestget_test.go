@@ -33,7 +33,6 @@ func TestGetOfTheMostRecentState(t *testing.T) {
 		}, false, "own-watch", true},
 		{"IsProvenByAnInventory", func(e *env) { e.Apiserver.SetListed(9, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)) }, false, "roll-call", true},
 		{"PassesWithoutACheapProof", func(e *env) { e.Apiserver.Set(9, 9) }, false, "get-latest", false},
-		{"IsNotProvenByAProvisionalStore", func(e *env) { e.Resource.Fence.Provisional = true }, false, "get-latest", false},
 		{"PassesWhileTheAPIServerCannotBeReached", func(e *env) { e.Apiserver.Set(0, 0) }, false, "not-proven-in-time", false},
 	} {
 		t.Run(row.law, func(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
 	"sluice/proxy/accounts"
@@ -225,38 +224,6 @@ func TestReadersOfAStoreThatIsFilledShareTheFill(t *testing.T) {
 				f.handler.SetPassedBytes(8 << 20)
 				h.read(100, url, nil)
 				h.expect(t, 1, map[string]int{"passed: not-in-sync": 1, "served: filled-since": 99})
-			})
-		})
-	}
-}
-
-// A provisional store ends when it is filled again. Reads that wait for that ask the apiserver nothing, and are few that pass.
-func TestReadersOfAProvisionalStoreShareTheNextOne(t *testing.T) {
-	for _, url := range []string{servetest.FooList, servetest.FooWatch + servetest.Streaming + servetest.Bookmarks + "&timeoutSeconds=1"} {
-		t.Run(url, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFilling(t)
-				f.change(resources.Progress{Synced: true})
-				was, next := servetest.New(t, servetest.HugeFoos(3)).Resource, servetest.New(t, servetest.HugeFoos(3)).Resource
-				was.Fence.Provisional, f.Resource = true, was
-				h := newHerd(f.env)
-				time.AfterFunc(8*time.Second, func() {
-					f.mu.Lock()
-					next.Began, f.Resource = time.Now(), next
-					f.mu.Unlock()
-					was.Store.Close()
-				})
-				h.read(100, url, nil)
-				time.Sleep(7 * time.Second)
-				f.mu.Lock()
-				if n := len(f.Readers); n != 100 {
-					t.Errorf("100 reads have been tried %d times", n)
-				}
-				f.mu.Unlock()
-				h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 1, "served: filled-since": 99})
-				if n := was.Fence.Stats(); n != (fence.Stats{}) {
-					t.Errorf("the apiserver was asked for proofs: %+v", n)
-				}
 			})
 		})
 	}

@@ -46,11 +46,11 @@ type Attempt struct {
 // IsRecent reports whether the store shows a state that is recent enough for a most recent read, without a
 // further proof: because it began after the read, or has reached the version that the read waits for.
 func (a *Attempt) IsRecent(p *plan.Plan) bool {
-	return a.filledSince(p) || a.Version > 0 && !p.Resource.Fence.Provisional && p.Resource.Store.Snapshot().Reaches(a.Version)
+	return a.filledSince(p) || a.Version > 0 && p.Resource.Store.Snapshot().Reaches(a.Version)
 }
 
 func (a *Attempt) filledSince(p *plan.Plan) bool {
-	return p.Match == plan.MatchMostRecent && !p.Resource.Fence.Provisional && p.Resource.Began.After(a.Began)
+	return p.Match == plan.MatchMostRecent && p.Resource.Began.After(a.Began)
 }
 
 // EnsureFresh waits until the newest state of the store may answer the read, and returns why that is
@@ -127,8 +127,6 @@ func Foresee(p *plan.Plan, f *fence.Fence, n fence.Need, after fence.Step) fence
 	next, question, facts := f.Foresee(n, after)
 	p.Info.Why.Rule(why.Proof, next.Do != fence.Forward && next.Do != fence.Refuse, func() string {
 		switch {
-		case facts.Provisional:
-			return "the CRD has changed: what the cache shows may be by the one before until it is filled again"
 		case next.Do == fence.Refuse:
 			return "the last proof has not come in time"
 		case p.HidesSelection():
@@ -169,9 +167,6 @@ func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcom
 
 // StateAtExactly returns the state at exactly the version of the plan.
 func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) {
-	if p.Resource.Fence.Provisional { // the first page of the list may have passed
-		return nil, outcome.NotProvenInTime
-	}
 	state, err := p.Resource.Store.At(p.Version)
 	if errors.Is(err, cache.ErrAhead) { // what it costs to weigh a selection is wasted on a version that is known
 		if p.Info.Why != nil {

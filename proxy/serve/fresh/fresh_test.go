@@ -40,11 +40,6 @@ func TestConsistentRead(t *testing.T) {
 		c.Began = time.Now().Add(-time.Second)
 		return c
 	}
-	later := func(n int) *resources.CachedResource {
-		c := servetest.HugeFoos(n)
-		c.Began = time.Now().Add(time.Second)
-		return c
-	}
 	event := func(version uint64) func(*servetest.Env) {
 		return func(e *servetest.Env) { e.Apply(cache.Added, servetest.Foo(int(version), version)) }
 	}
@@ -66,7 +61,6 @@ func TestConsistentRead(t *testing.T) {
 		passes   bool
 		took     time.Duration
 		doubt    bool // the watch of the store is away
-		again    bool // the store is provisional
 	}{
 		{law: "AtAnyVersionNeedsNoProof", url: list + "?resourceVersion=0", reason: "any-version"},
 		{law: "AtAVersionThatIsReachedNeedsNoProof", url: list + "?resourceVersion=2", reason: "any-version"},
@@ -111,14 +105,6 @@ func TestConsistentRead(t *testing.T) {
 		{law: "InDoubtIsProvenByTheVerdict", url: list, resource: servetest.HugeFoos, doubt: true, version: 3, at: time.Second, happens: func(e *servetest.Env) { e.Resource.Store.Trust() }, reason: "own-watch", took: time.Second},
 		{law: "InDoubtIsProvenByAnInventory", url: list, doubt: true, version: 9, listed: present, reason: "roll-call"},
 
-		{law: "OfAnyVersionIsShownByAProvisionalStore", url: list + "?resourceVersion=0", again: true, reason: "any-version"},
-		{law: "AtAVersionThatIsReachedIsShownByAProvisionalStore", url: list + "?resourceVersion=2", again: true, reason: "any-version"},
-		{law: "OfLittleIsNotProvenByAProvisionalStore", url: list, again: true, version: 3, listed: present, reason: "small-read", passes: true},
-		{law: "OfMuchIsNotProvenByAProvisionalStore", url: list, resource: servetest.HugeFoos, again: true, version: 3, listed: present, reason: "not-proven-in-time", passes: true},
-		{law: "IsNotShownByAProvisionalStoreThatBeganAfterIt", url: list, resource: later, again: true, version: 3, reason: "not-proven-in-time", passes: true},
-		{law: "OfAnExactVersionIsNotShownByAProvisionalStore", url: list + "?resourceVersion=3&resourceVersionMatch=Exact", again: true, reason: "not-proven-in-time", passes: true},
-		{law: "OfAVersionToComeIsNotShownByAProvisionalStore", url: list + "?resourceVersion=4", resource: servetest.HugeFoos, again: true, version: 9, at: soon, happens: event(4), reason: "not-proven-in-time", passes: true},
-
 		{law: "PassesWhileTheAPIServerCannotBeReached", url: list, reason: "not-proven-in-time", passes: true},
 		{law: "PassesWhileTheAPIServerIsSlow", url: list, version: 3, slow: time.Minute, reason: "not-proven-in-time", passes: true, took: fresh.ProofLimit},
 		{
@@ -137,7 +123,7 @@ func TestConsistentRead(t *testing.T) {
 				if row.listed != nil {
 					e.Apiserver.SetListed(row.version, row.listed...)
 				}
-				e.Apiserver.Slow, e.Resource.Fence.Provisional = row.slow, row.again
+				e.Apiserver.Slow = row.slow
 				if row.doubt {
 					e.Resource.Store.Doubt()
 					time.Sleep(time.Nanosecond) // an inventory must be asked for later
