@@ -55,9 +55,6 @@ func (s *Store) ConfirmState(r *Inventory) (bool, error) {
 func (s *Store) conclude(c *comparison) (bool, error) {
 	r, h := c.inventory, &s.all.history
 	if c.past {
-		if c.differences == 0 && c.position == s.position {
-			s.trustInventory(r)
-		}
 		return true, s.verdict(c)
 	}
 	if s.closed || c.position < h.trimmed {
@@ -83,8 +80,11 @@ func (s *Store) conclude(c *comparison) (bool, error) {
 // from the list. It judges nothing at the version of a deletion: others may follow at this version.
 func (s *Store) verdict(c *comparison) error {
 	version, h := c.inventory.Version, &s.all.history
-	newest := h.indexNewer(version) - 1
-	if c.differences == 0 || newest >= 0 && h.at(newest).RV == version && h.at(newest).Type == Deleted {
+	if c.differences == 0 {
+		s.trustInventory(c.inventory)
+		return nil
+	}
+	if newest := h.indexNewer(version) - 1; newest >= 0 && h.at(newest).RV == version && h.at(newest).Type == Deleted {
 		return nil
 	}
 	return fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", c.differences, version, ErrDiverged)

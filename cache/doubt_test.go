@@ -2,7 +2,6 @@ package cache
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -70,42 +69,31 @@ func TestInDoubtAnInventoryFromBeforeProvesNothing(t *testing.T) {
 	}
 }
 
-// The list may be of the time before the event.
-func TestInDoubtAnInventoryProvesNoStateThatHasChangedMeanwhile(t *testing.T) {
-	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
+// Events that the resumed watch delivers explain how the store differs from the apiserver. A store of another history never equals it.
+func TestDoubtEndsOnceTheStateEqualsAnInventoryOfTheResumedWatch(t *testing.T) {
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 	s.Doubt()
-	c := &comparison{inventory: asked(t, 10, map[tree.Key]uint64{"a/x": 5}), past: true, position: s.position}
-	apply(t, s, Modified, "a/x", 11)
-	s.mu.Lock()
-	_, err := s.conclude(c)
-	s.mu.Unlock()
-	if err != nil || s.Proves(10) {
-		t.Errorf("version 10 is proven: %v, %v", s.Proves(10), err)
+	before := asked(t, 20, map[tree.Key]uint64{"a/x": 15, "a/y": 6})
+	time.Sleep(time.Microsecond)
+	s.Resumed()
+	confirmState(t, s, before)
+	apply(t, s, Modified, "a/x", 15)
+	if !s.Doubtful() {
+		t.Error("an inventory from before the watch ends the doubt")
 	}
-}
-
-func TestDifferingKeysAreThoseOfTheStateAndOfTheList(t *testing.T) {
-	s := New(Options{}, []*tree.Object{testObject("a/b", 1), testObject("a/d", 2), testObject("a/f", 3), testObject("a/h", 4)}, 10)
-	for _, row := range []struct {
-		listed map[tree.Key]uint64
-		want   []tree.Key
-	}{
-		{map[tree.Key]uint64{"a/b": 1, "a/d": 2, "a/f": 3, "a/h": 4}, nil},
-		{map[tree.Key]uint64{"a/a": 12, "a/b": 1, "a/c": 12, "a/d": 12, "a/h": 4, "a/i": 12}, []tree.Key{"a/a", "a/c", "a/d", "a/f", "a/i"}},
-		{nil, []tree.Key{"a/b", "a/d", "a/f", "a/h"}},
-	} {
-		got, err := s.Differing(inventoryOf(t, 15, row.listed))
-		if err != nil || !slices.Equal(got, row.want) {
-			t.Errorf("%v: got %v, %v", row.listed, got, err)
-		}
+	confirmState(t, s, asked(t, 30, map[tree.Key]uint64{"a/x": 25, "a/y": 6}))
+	apply(t, s, Modified, "a/x", 22)
+	if !s.Doubtful() {
+		t.Error("the doubt ends before the state equals the inventory")
 	}
-	if _, err := s.Differing(inventoryOf(t, 9, nil)); !errors.Is(err, ErrDiverged) {
-		t.Errorf("the list of an apiserver that is behind the store: %v", err)
+	apply(t, s, Modified, "a/x", 25)
+	if s.Doubtful() || !s.Proves(30) {
+		t.Error("the doubt does not end")
 	}
-	if !confirmState(t, s, inventoryOf(t, 20, map[tree.Key]uint64{"a/b": 1, "a/d": 2, "a/f": 3, "a/h": 4})) {
-		t.Fatal("the state is not confirmed at version 20")
-	}
-	if _, err := s.Differing(inventoryOf(t, 15, nil)); !errors.Is(err, ErrDiverged) {
-		t.Errorf("the list of an apiserver that is behind what readers have seen: %v", err)
+	s.Doubt()
+	s.Resumed()
+	confirmState(t, s, asked(t, 40, map[tree.Key]uint64{"a/x": 25}))
+	if err := s.ApplyBookmark(41); !errors.Is(err, ErrDiverged) || !s.Doubtful() {
+		t.Errorf("a store of another history goes on: %v", err)
 	}
 }

@@ -81,7 +81,8 @@ type Store struct {
 	historyBytes  int64                   // memory that the history keeps alive
 	recent        recentFrames
 	closed        bool
-	doubted       time.Time // when a doubt began or ended
+	doubted       time.Time // when a doubt began or ended, or a watch was resumed in doubt
+	resumed       bool      // the watch is open
 	ledger        ledger
 	scopes        [maxScopes]Scope // scratch space of scopesOf
 }

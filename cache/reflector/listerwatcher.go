@@ -13,18 +13,12 @@ type ListerWatcher interface {
 	// list.
 	List(ctx context.Context, yield func(*tree.Object)) (version uint64, err error)
 
-	// Watch opens a watch of the events after version. It returns an error that wraps
-	// cache.ErrDiverged if the apiserver is at a version below reached, which the store has shown.
-	Watch(ctx context.Context, version, reached uint64) (Stream, error)
+	// Watch opens a watch of the events after version.
+	Watch(ctx context.Context, version uint64) (Stream, error)
 
 	// Inventory returns the keys and resource versions of a consistent list of the resource, as the
 	// store of the last List or WatchList has them.
 	Inventory(ctx context.Context) (*cache.Inventory, error)
-
-	// Changes returns the events after version from, up to until, in ascending order. It returns io.EOF
-	// if the apiserver does not tell that there are no others, and an error that wraps ErrExpired if there are more than
-	// most.
-	Changes(ctx context.Context, from, until uint64, most int) ([]cache.Change, error)
 
 	// WatchList opens a streaming list (KEP-3157): the initial events, which are Added events of
 	// every object, the bookmark that ends them, and the events after it. It returns

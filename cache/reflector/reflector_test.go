@@ -62,7 +62,7 @@ func (s *script) List(_ context.Context, yield func(*tree.Object)) (uint64, erro
 	return st.version, st.err
 }
 
-func (s *script) Watch(ctx context.Context, version, _ uint64) (Stream, error) {
+func (s *script) Watch(ctx context.Context, version uint64) (Stream, error) {
 	return s.stream(ctx, fmt.Sprintf("watch %d", version))
 }
 
@@ -77,18 +77,6 @@ func (s *script) Inventory(context.Context) (*cache.Inventory, error) {
 		}
 	}
 	return r, st.err
-}
-
-// Changes returns the keys and versions of the events of a step, and its error; for more than most events, an error.
-func (s *script) Changes(_ context.Context, from, until uint64, most int) (changes []cache.Change, err error) {
-	st := s.play(fmt.Sprintf("changes %d-%d", from, until))
-	if len(st.events) > most {
-		return nil, ErrExpired
-	}
-	for _, e := range st.events {
-		changes = append(changes, cache.Change{RV: e.Version, Key: e.Object.Key})
-	}
-	return changes, st.err
 }
 
 func (s *script) WatchList(ctx context.Context) (Stream, error) { return s.stream(ctx, "watchlist") }

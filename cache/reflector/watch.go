@@ -70,6 +70,9 @@ func (r *Reflector) applyLoop(stream Stream) (delivered bool, err error) {
 	r.connected.Store(true)
 	r.lost.Store(0)
 	r.contact.Store(time.Now().UnixNano())
+	if r.store.Doubtful() {
+		defer r.endUnexplained(r.store)()
+	}
 	defer func() {
 		r.store.Doubt()
 		r.connected.Store(false)

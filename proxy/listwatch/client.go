@@ -46,8 +46,8 @@ type Client struct {
 	path      string // of the resource in all namespaces
 	options   Options
 	session   *Session
-	contact   contact // with the apiserver of the store
-	jsonOnly  bool    // the apiserver sends Protobuf with unknown fields, or none, or no CBOR
+	contact   time.Time // when the apiserver was last known to serve the history of the store; zero for never
+	jsonOnly  bool      // the apiserver sends Protobuf with unknown fields, or none, or no CBOR
 }
 
 // New returns the Client of a resource.
@@ -70,12 +70,11 @@ func (c *Client) List(ctx context.Context, yield func(*tree.Object)) (uint64, er
 	if err := c.begin(ctx); err != nil {
 		return 0, classify(err)
 	}
-	ctx, conn := traced(ctx)
 	version, err := c.session.list(ctx, func(o *tree.Object) {
 		c.options.Read(o)
 		yield(o)
 	})
-	c.contact = contact{conn(), time.Now()}
+	c.contact = time.Now()
 	return version, classify(err)
 }
 
@@ -90,11 +89,6 @@ func (c *Client) Inventory(ctx context.Context) (*cache.Inventory, error) {
 	}
 	r, err := c.session.Inventory(ctx, cache.Scope{}, 0)
 	return r, classify(err)
-}
-
-// Changes implements reflector.ListerWatcher.
-func (c *Client) Changes(ctx context.Context, from, until uint64, most int) ([]cache.Change, error) {
-	return c.session.Changes(ctx, from, until, most)
 }
 
 // WatchList implements reflector.ListerWatcher by a streaming list (KEP-3157).
@@ -114,12 +108,9 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 }
 
 // Watch implements reflector.ListerWatcher. The apiserver ends the watches of a custom resource when
-// its CRD changes, so the CRD is compared before the watch is resumed.
-//
-// An apiserver whose etcd was restored from a backup may be at an older version. It accepts the watch
-// all the same and sends nothing before it has reached the version, so its version and its release are
-// read once the watch is open. A restore or an upgrade after that ends the watch.
-func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.Stream, error) {
+// its CRD changes, so the CRD is compared before the watch is resumed. The release is read once the watch is open: an
+// upgrade after that ends the watch.
+func (c *Client) Watch(ctx context.Context, version uint64) (reflector.Stream, error) {
 	if err := c.session.Refresh(ctx); err != nil {
 		return nil, classify(err)
 	}
@@ -127,29 +118,11 @@ func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.
 	if err != nil {
 		return nil, classify(err)
 	}
-	if err := c.checkServer(ctx, reached); err != nil {
+	if err := c.discovery.VerifyRelease(ctx, c.session.Description()); err != nil {
 		_ = stream.Close()
 		return nil, classify(err)
 	}
 	return stream, nil
-}
-
-// checkServer returns an error if the store must be rebuilt although its watch could be opened: the apiserver
-// is at an older resource version, or of a newer release. The caller must classify the error.
-func (c *Client) checkServer(ctx context.Context, reached uint64) error {
-	if err := c.checkReached(ctx, reached); err != nil {
-		return err
-	}
-	return c.discovery.VerifyRelease(ctx, c.session.Description())
-}
-
-// checkReached returns an error that wraps cache.ErrDiverged if the apiserver is at an older version.
-func (c *Client) checkReached(ctx context.Context, version uint64) error {
-	list, err := c.listMetadata(ctx, probeQuery(c.session.Description().Resource.Namespaced))
-	if err == nil && list.version < version {
-		err = cache.Behind(list.version, version)
-	}
-	return err
 }
 
 // begin describes the resource and begins a new session.
@@ -158,7 +131,7 @@ func (c *Client) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.session, c.contact = newSession(c, d), contact{}
+	c.session, c.contact = newSession(c, d), time.Time{}
 	if c.options.Fill != nil {
 		return c.options.Fill(ctx, d.ListBytes)
 	}

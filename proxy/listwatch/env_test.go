@@ -73,8 +73,8 @@ func run(t *testing.T, r fake.Resource, steps []step, test func(t *testing.T, e 
 // sameHistory is a Client whose watches are all of the same history, so that scripts need no inventories.
 type sameHistory struct{ *Client }
 
-func (c sameHistory) Watch(ctx context.Context, version, reached uint64) (reflector.Stream, error) {
-	stream, err := c.Client.Watch(ctx, version, reached)
+func (c sameHistory) Watch(ctx context.Context, version uint64) (reflector.Stream, error) {
+	stream, err := c.Client.Watch(ctx, version)
 	if err != nil {
 		return nil, err
 	}

@@ -18,30 +18,6 @@ import (
 	"sluice/test/support/fake"
 )
 
-// A proof may have shown a version that the watch of the store has not delivered.
-func TestStoreIsRebuiltIfTheAPIServerIsBehindAProof(t *testing.T) {
-	d := fake.ConfigMaps
-	steps := []step{
-		{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-		{"watch 10", d.Stream()},
-		{"metadata", fake.AtVersion(12)},
-		{"watchlist", d.Stream(d.InitialEventsEnd("12"))},
-	}
-	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(time.Millisecond)
-		listed := &cache.Inventory{Version: 15}
-		if err := listed.Add("a/x", 3); err != nil {
-			t.Fatal(err)
-		}
-		if ok, err := e.store.ConfirmState(listed); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
-		pass(time.Second)
-		e.CheckPlayed(t)
-		e.check(t, 12)
-	})
-}
-
 // Every row is something that an apiserver or a connection to it may do.
 func TestStoreIsRightAfterEveryFault(t *testing.T) {
 	tests := []struct {
@@ -87,23 +63,6 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 				{"watch 13", d.Stream(d.Bookmark("14"))},
 			}
 		}, 1, 14, []string{"a/z"}},
-		{"an etcd that was restored from a backup", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/gone@8"), d.InitialEventsEnd("10"))},
-				{"watch 10", d.Stream()},
-				{"metadata", fake.AtVersion(7)},
-				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("7"))},
-			}
-		}, 2, 7, []string{"a/x"}},
-		{"a version that cannot be read", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-				{"watch 10", d.Stream()},
-				{"metadata", fake.Refuse(http.StatusServiceUnavailable)},
-				{"watch 10", d.Stream(d.Deleted("a/x@11"))},
-				{"metadata", fake.AtVersion(10)},
-			}
-		}, 1, 11, nil},
 		{"initial events cut short", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/gone@3"))},
@@ -363,7 +322,7 @@ func TestUnknownFieldsOfListsAreIgnored(t *testing.T) {
 		{"page", fake.Body(codec.MediaProtobuf, enveloped("ConfigMapList", list))},
 		{"watch 10", d.Stream()},
 	}
-	for range 3 { // when the watch is open, by Probe and by Inventory
+	for range 2 { // by Probe and by Inventory
 		steps = append(steps, step{"metadata", fake.Body(codec.MediaProtobuf, enveloped("PartialObjectMetadataList", list))})
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {

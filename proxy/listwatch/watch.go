@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"strconv"
 	"time"
@@ -30,6 +29,8 @@ const (
 	// initialEventsSilence is how long a streaming list may deliver no object before its initial events have
 	// ended. An apiserver that cannot tell their end may keep the watch open without a word, or deliver changes.
 	initialEventsSilence = 3 * time.Minute
+	// atOnce is how soon a watch must follow another, or a list, to be of the same history without an inventory.
+	atOnce = time.Second
 	// readAhead is the size of a watch's buffer, in bytes.
 	readAhead = 64 << 10
 )
@@ -41,7 +42,6 @@ func (s *Session) watch(ctx context.Context, query url.Values) (*stream, error) 
 	query.Set("allowWatchBookmarks", "true")
 	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
 	ctx, cancel := context.WithTimeout(ctx, life+overtime)
-	ctx, conn := traced(ctx)
 	asked := time.Now()
 	resp, err := s.client.upstream.Open(ctx, s.client.path, query, s.accept())
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Session) watch(ctx context.Context, query url.Values) (*stream, error) 
 	opened := time.Now()
 	return &stream{
 		session: s, encoding: e, body: resp.Body, events: e.events(resp.Body, readAhead), due: asked.Add(life),
-		late: opened.Add(life + atOnce),
-		conn: conn(), continues: s.client.contact.reaches(conn(), opened), cancel: cancel, closed: s.client.options.Opened(),
+		late:      opened.Add(life + atOnce),
+		continues: opened.Sub(s.client.contact) <= atOnce, cancel: cancel, closed: s.client.options.Opened(),
 	}, nil
 }
 
@@ -69,7 +69,6 @@ type stream struct {
 	body      io.Closer
 	events    eventReader
 	due, late time.Time // between which the apiserver ends the watch by its timeout
-	conn      net.Conn
 	continues bool
 	cancel    context.CancelFunc
 	closed    func()
@@ -77,7 +76,9 @@ type stream struct {
 	silent    time.Time   // when it does so
 }
 
-// Continues implements reflector.Stream: see contact.
+// Continues implements reflector.Stream. etcd is restored from a backup while every apiserver is stopped. So a watch continues
+// one that its apiserver has ended by its own timeout, or a list, if it was accepted within atOnce of that: no apiserver stops,
+// and another one starts on other data, within that.
 func (s *stream) Continues() bool { return s.continues }
 
 func (s *stream) Close() error {
@@ -123,9 +124,9 @@ func (s *stream) Next() (reflector.Event, error) {
 // ended takes note of when a stream has ended, with err, which it returns.
 func (s *stream) ended(err error) error {
 	now := time.Now()
-	s.session.client.contact = contact{}
+	s.session.client.contact = time.Time{}
 	if errors.Is(err, io.EOF) && !now.Before(s.due) && !now.After(s.late) {
-		s.session.client.contact = contact{s.conn, now}
+		s.session.client.contact = now
 	}
 	return err
 }

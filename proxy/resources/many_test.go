@@ -51,20 +51,28 @@ func (k *kinds) respond(r *http.Request) http.HandlerFunc {
 	case strings.Contains(accept, "as=Table"):
 		return fake.Refuse(http.StatusNotAcceptable)
 	case strings.Contains(accept, "as=Partial") && !query.Has("watch"):
-		return fake.AtVersion(20_000)
+		return d.PageBody("20000", "", k.names(d)...)
 	case query.Has("sendInitialEvents") && query.Has("fieldSelector"): // whether it is compressed
 		return d.Stream()
 	case query.Has("sendInitialEvents"):
 		k.filled.Add(1)
 		var events [][]byte
-		for i := range k.objects(d.GVR.Resource) {
-			events = append(events, d.Added(fmt.Sprintf("object%d@%d", i, i+1)))
+		for _, name := range k.names(d) {
+			events = append(events, d.Added(name))
 		}
 		return d.Stream(append(events, d.InitialEventsEnd("10000"))...)
 	case query.Has("watch"):
 		return d.Stream()
 	}
 	return fake.Body(codec.MediaJSON, d.FirstList())
+}
+
+// names returns the names and versions of the objects of a resource, in the order of a list.
+func (k *kinds) names(d fake.Resource) (names []string) {
+	for i := range k.objects(d.GVR.Resource) {
+		names = append(names, fmt.Sprintf("object%05d@%d", i, i+1))
+	}
+	return names
 }
 
 // before runs a test with a Registry before the apiserver.
