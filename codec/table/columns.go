@@ -12,8 +12,6 @@ import (
 type Columns struct {
 	columns     []column
 	definitions []byte
-	places      *place // of the paths of custom columns, else nil
-	slots       int    // how many places there are
 	rules
 }
 
@@ -64,7 +62,6 @@ func (c *Columns) As(definitions json.Value) (_ *Columns, ok bool) {
 		i++
 	}
 	as := newColumns(columns...).with(c.rules)
-	as.places, as.slots = c.places, c.slots
 	return as, bytes.Equal(as.definitions, definitions)
 }
 
@@ -76,7 +73,7 @@ func (c *Columns) AppendDefinitions(dst []byte) []byte {
 // AppendCells appends the JSON array of a row's cells for obj, with ages relative to now. On error
 // dst is returned unchanged. Errors: ErrUndetermined, ErrUnprintable, json.ErrSize.
 func (c *Columns) AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte, error) {
-	r := c.openRow(obj, now)
+	r := openRow(obj, now)
 	defer r.close()
 	return c.appendCells(dst, obj, r)
 }
@@ -84,7 +81,7 @@ func (c *Columns) AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte
 // AppendAgeless is AppendCells without the texts that depend on the time. It appends their places,
 // as offsets in dst, to ages. On error both are returned unchanged.
 func (c *Columns) AppendAgeless(dst []byte, obj json.Value, ages []Age) ([]byte, []Age, error) {
-	r := c.openRow(obj, time.Time{})
+	r := openRow(obj, time.Time{})
 	defer r.close()
 	r.ageless, r.ages = true, ages
 	dst, err := c.appendCells(dst, obj, r)
@@ -101,10 +98,7 @@ func (c *Columns) appendCells(dst []byte, obj json.Value, r *row) ([]byte, error
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		from := len(dst)
-		if dst = c.columns[i].cell(dst, r); !r.spend(len(dst) - from) {
-			break
-		}
+		dst = c.columns[i].cell(dst, r)
 	}
 	if r.err == nil && bytes.Contains(dst[start:], replacement) && bytes.Contains(obj, escapedReplacement) {
 		r.err = ErrUndetermined
@@ -129,7 +123,7 @@ func (c *Columns) AppendConditions(dst []byte, obj json.Value) []byte {
 	if c.conditions == nil {
 		return dst
 	}
-	r := c.openRow(obj, time.Time{})
+	r := openRow(obj, time.Time{})
 	defer r.close()
 	return c.conditions(dst, r)
 }

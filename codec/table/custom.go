@@ -25,18 +25,14 @@ func Custom(declared []PrinterColumn) (*Columns, error) {
 	if implied {
 		declared = []PrinterColumn{{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"}}
 	}
+	if len(declared) > maxColumns {
+		return nil, fmt.Errorf("%d columns: %w", len(declared), ErrPath)
+	}
 	columns := append(make([]column, 0, len(declared)+1), nameColumn)
-	root, slots := new(place), 1
-	var library []*columnPath
 	for _, d := range declared {
 		path, err := compilePath(d.JSONPath)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", d.Name, err)
-		}
-		path.place = root.at(path.members, &slots)
-		if path.library != nil {
-			path.place.library = true
-			library = append(library, path)
 		}
 		c := column{name: d.Name, typ: d.Type, format: d.Format, doc: d.Description, priority: d.Priority, cell: customCell(d.Type, path)}
 		if !implied {
@@ -44,12 +40,7 @@ func Custom(declared []PrinterColumn) (*Columns, error) {
 		}
 		columns = append(columns, c)
 	}
-	for _, path := range library {
-		path.decoded, path.depth = root.outermost(path.members)
-	}
-	c := newColumns(columns...)
-	c.places, c.slots = root, slots
-	return c, nil
+	return newColumns(columns...), nil
 }
 
 // customCell returns the cell with the first value at a path in the column's type, or null if there

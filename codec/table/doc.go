@@ -20,8 +20,7 @@
 //   - Columns must not be modified after construction; they are safe for concurrent use.
 //   - A cell that cannot be derived from the JSON is an error ([ErrUndetermined]), never a guess: the
 //     caller then passes the request through.
-//   - A row costs no more than a bounded multiple of its object's length (json.ErrSize), whatever the author of a CRD has
-//     declared: one pass finds the values of all columns, and what the library needs is decoded once.
+//   - A row of a custom resource costs no more than a static limit (json.ErrSize), whatever the author of a CRD has declared.
 //   - Printing a row must not allocate in the steady state, strings with escapes, label
 //     selectors and JSONPaths beyond plain member paths aside.
 //

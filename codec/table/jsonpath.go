@@ -13,21 +13,18 @@ import (
 	"sluice/codec/json"
 )
 
-// The limits of a path. A longer one makes a Table pass, as do those that are not exact here.
+// The limits of the columns of a CRD, of which somebody may declare a thousand that each print an object, or search all of
+// it. With columns beyond the first four all Tables of the resource pass, and with a row beyond maxRow until the store is
+// filled anew.
 const (
-	maxPath  = 1 << 10 // bytes: the parser takes stack for each step
-	maxSteps = 64      // nodes: each leading member may read the object once
-	maxWidth = 4       // values that all unions together make of one
-)
-
-// What the library's evaluation costs, in bytes that a row may spend: each path, and each slice and filter, and each step
-// behind one, for each value that it sees. They allocate for each value, and the library finds all results where a cell
-// needs the first.
-const (
-	findCost   = 64
-	sliceCost  = 16
-	filterCost = 64
-	stepCost   = 16
+	maxColumns = 32
+	maxPath    = 1 << 10 // bytes: the parser takes stack for each step
+	maxSteps   = 32      // nodes: each leading member may read the object once
+	maxWidth   = 4       // values that all unions together make of one
+	// maxRow is what a row may cost: each byte that a column reads or prints once, and each that the library evaluates
+	// libraryCost times for each step.
+	maxRow      = 4 << 20
+	libraryCost = 8
 )
 
 // A columnPath is the compiled JSONPath of a custom column.
@@ -39,14 +36,7 @@ type columnPath struct {
 	members []string           // the leading members
 	library *jsonpath.JSONPath // nil for a plain member path
 
-	steps, width  int // see accept
-	cost, filters int // what slices, filters and the steps behind them cost for a value, and how many filters there are
-
-	place *place // where the leading members lead to
-	// decoded is the place above or at place whose value is decoded for the library, and depth the number of members that
-	// lead to it.
-	decoded *place
-	depth   int
+	steps, width int // see accept
 }
 
 // compilePath compiles a column's JSONPath. Error: ErrPath for a path that is invalid, for a path whose first value
@@ -111,17 +101,8 @@ func (c *columnPath) accept(n jsonpath.Node, literals bool) bool {
 		}
 		return true
 	case *jsonpath.FilterNode:
-		c.cost, c.filters = c.cost+filterCost, c.filters+1
 		return c.accept(n.Left, true) && c.accept(n.Right, true)
-	case *jsonpath.ArrayNode:
-		if !n.Params[1].Derived { // else a single index
-			c.cost += sliceCost
-			return true
-		}
-		c.step()
-		return true
-	case *jsonpath.FieldNode:
-		c.step()
+	case *jsonpath.ArrayNode, *jsonpath.FieldNode:
 		return true
 	case *jsonpath.TextNode, *jsonpath.IntNode, *jsonpath.FloatNode, *jsonpath.BoolNode:
 		return literals
@@ -129,25 +110,27 @@ func (c *columnPath) accept(n jsonpath.Node, literals bool) bool {
 	return false
 }
 
-// step takes note of a member or an index, which the library looks up once for each value of a slice or filter before it.
-func (c *columnPath) step() {
-	if c.cost > 0 {
-		c.cost += stepCost
-	}
-}
-
 // first returns the first value at the path; ok is false if there is none or the evaluation fails,
 // for which the apiserver prints the same cell. It is also false if the row has no more to spend.
 func (c *columnPath) first(r *row) (v json.Value, ok bool) {
-	f := &r.found[c.place.slot]
-	if c.library == nil || f.value == nil {
-		return f.value, f.value != nil
+	value := r.object
+	for i, name := range c.members {
+		switch {
+		case i == 0:
+			value = r.part(name)
+		case r.spend(len(value)):
+			value = value.Get(name)
+		default:
+			return nil, false
+		}
 	}
-	searched := c.cost*f.values() + c.filters*len(f.value) // a filter may print all that it sees into an error
-	if !r.spend(findCost + c.width*searched) {
+	if c.library == nil || value == nil {
+		return value, value != nil
+	}
+	if !r.spend(libraryCost * c.steps * len(value)) {
 		return nil, false
 	}
-	results, err := c.library.FindResults(c.decode(r))
+	results, err := c.library.FindResults(c.decode(r, value))
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil, false
 	}
@@ -155,18 +138,21 @@ func (c *columnPath) first(r *row) (v json.Value, ok bool) {
 }
 
 // decode returns the decoded value for the library within objects that have no other members, so that a path which
-// begins with the members that lead to it finds the same values as in all of the object. All paths of a row share it.
-func (c *columnPath) decode(r *row) any {
-	f := &r.found[c.decoded.slot]
-	if f.decoded == nil {
-		if err := kjson.Unmarshal(f.value, &f.decoded); err != nil {
-			f.decoded = map[string]any{}
-		}
-		for _, name := range slices.Backward(c.members[:c.depth]) {
-			f.decoded = map[string]any{name: f.decoded}
-		}
+// begins with the members that lead to it finds the same values as in all of the object. Columns that follow each other
+// share it.
+func (c *columnPath) decode(r *row, value json.Value) any {
+	if len(r.decodedFrom) == len(value) && &r.decodedFrom[0] == &value[0] {
+		return r.decoded
 	}
-	return f.decoded
+	var decoded any
+	if err := kjson.Unmarshal(value, &decoded); err != nil {
+		decoded = map[string]any{}
+	}
+	for _, name := range slices.Backward(c.members) {
+		decoded = map[string]any{name: decoded}
+	}
+	r.decodedFrom, r.decoded = value, decoded
+	return decoded
 }
 
 // encodeValue encodes a value that the library has found. A float keeps the spelling with which Go

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +21,8 @@ type row struct {
 	name, created, deleted json.Value // of meta
 	labels, annotations    json.Value
 
-	found []found // at the places of custom columns
+	decoded     any        // for the library
+	decodedFrom json.Value // of which part of the object
 
 	pod podState // see core_pod_status.go
 
@@ -32,14 +32,9 @@ type row struct {
 
 var rows = sync.Pool{New: func() any { return new(row) }}
 
-func (c *Columns) openRow(obj json.Value, now time.Time) *row {
+func openRow(obj json.Value, now time.Time) *row {
 	r := rows.Get().(*row)
-	r.now, r.object, r.left = now, obj, json.MaxIndented(len(obj))
-	var members map[string]*place
-	if c.places != nil {
-		r.found = slices.Grow(r.found, c.slots)[:c.slots]
-		r.found[c.places.slot].value, members = obj, c.places.members
-	}
+	r.now, r.object, r.left = now, obj, maxRow
 	for key, v := range obj.Members {
 		switch string(key) {
 		case "metadata":
@@ -48,9 +43,6 @@ func (c *Columns) openRow(obj json.Value, now time.Time) *row {
 			r.spec = v
 		case "status":
 			r.status = v
-		}
-		if p := members[string(key)]; p != nil {
-			r.find(v, p)
 		}
 	}
 	r.openMeta()
@@ -77,11 +69,9 @@ func (r *row) openMeta() {
 // close returns the row to the pool. It drops every reference to the object.
 func (r *row) close() {
 	clear(r.parts[:cap(r.parts)])
-	clear(r.found)
 	*r = row{
 		scratch: r.scratch[:0],
 		parts:   r.parts[:0],
-		found:   r.found[:0],
 		pod:     podState{reason: r.pod.reason[:0], failure: r.pod.failure[:0]},
 	}
 	rows.Put(r)
@@ -94,8 +84,7 @@ func (r *row) fail(err error) {
 	}
 }
 
-// spend reports whether a row may read or print n more bytes. Somebody may have made columns that print an object a
-// thousand times, or search all of it as often.
+// spend reports whether a row may cost n more bytes.
 func (r *row) spend(n int) bool {
 	if r.left -= n; r.left < 0 {
 		r.fail(json.ErrSize)
