@@ -80,10 +80,15 @@ func New(o Options) (*Upstream, error) {
 	u.headerNames.Store(o.HeaderNames)
 	u.fixedHeaderNames, u.accepted = o.HeaderNames != nil, o.Accepted
 	anonymous := rest.AnonymousClientConfig(o.Config)
-	onBehalf := o.Config
+	token, own, err := newFileToken(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("upstream token: %w", err)
+	}
+	onBehalf, onBehalfToken := own, token
 	if u.FrontProxy {
 		onBehalf = rest.CopyConfig(anonymous)
 		onBehalf.CertFile, onBehalf.KeyFile = o.FrontProxy.CertFile, o.FrontProxy.KeyFile
+		onBehalfToken = nil
 	}
 	for _, t := range []struct {
 		to      *http.RoundTripper
@@ -94,9 +99,9 @@ func New(o Options) (*Upstream, error) {
 		{&u.Anonymous, "anonymous", transportOptions{config: anonymous, http1: true}},
 		// The apiserver closes the connection of an upgrade that it refuses, without having said so.
 		{&u.Upgrades, "upgrade", transportOptions{config: anonymous, http1: true, once: true}},
-		{&u.OnBehalf, "on-behalf", transportOptions{config: onBehalf}},
-		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, http1: true, once: true}},
-		{&u.Self, "self", transportOptions{config: o.Config, agent: o.UserAgent, compress: o.Compress}},
+		{&u.OnBehalf, "on-behalf", transportOptions{config: onBehalf, token: onBehalfToken}},
+		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, token: onBehalfToken, http1: true, once: true}},
+		{&u.Self, "self", transportOptions{config: own, token: token, agent: o.UserAgent, compress: o.Compress}},
 	} {
 		if *t.to, err = newTransport(t.transportOptions); err != nil {
 			return nil, fmt.Errorf("upstream transport: %w", err)
