@@ -196,7 +196,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	}
 	metrics.access.LogFailures(log.Named("auth"))
 	o := auth.AuthorizerOptions{
-		Reviews: clients.AuthorizationV1(), Version: c.health.Version, CPU: c.cpu,
+		Reviews: clients.AuthorizationV1(), Rules: clients.AuthorizationV1(), Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight, IgnoredExtra: file.Authorization.IgnoredExtra,
 		CORS: c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access, Memory: c.machine.Memory,
@@ -208,7 +208,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 			return fmt.Errorf("upstream client: %w", err)
 		}
 		self := auth.NewSelf(callers.AuthenticationV1(), clients.AuthenticationV1(), clients.AuthorizationV1())
-		tokens, o.Reviews, o.RBAC = self, self, nil // few may watch RBAC objects
+		tokens, o.Reviews, o.Rules, o.RBAC = self, self, nil, nil // few may watch RBAC objects
 	}
 	authenticator, err := c.authenticator(file, tokens, metrics.access)
 	if err != nil {

@@ -28,6 +28,8 @@ import (
 type AuthorizerOptions struct {
 	// Reviews is the apiserver's SubjectAccessReview API.
 	Reviews authorizationclient.SubjectAccessReviewsGetter
+	// Rules is the apiserver's SelfSubjectRulesReview API, which tells whether its authorizers go by rules; nil takes none to do so.
+	Rules authorizationclient.SelfSubjectRulesReviewsGetter
 	// AllowTTL and DenyTTL are how long the results of reviews are kept; required.
 	AllowTTL, DenyTTL time.Duration
 	// IgnoredExtra are keys of the extra attributes of users that reviews leave out; one may end with "*".

@@ -50,6 +50,9 @@ type reviewAPI struct {
 	delay    time.Duration                                // of each response
 	reviewed []string                                     // tokens
 	accesses []*authorizationv1.SubjectAccessReviewSpec
+	webhook  bool // an authorizer does not go by rules
+	running  int
+	most     int // that have run at the same time
 }
 
 func (a *reviewAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -70,10 +73,17 @@ func (a *reviewAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case *authorizationv1.SubjectAccessReview:
 		a.accesses = append(a.accesses, &review.Spec)
 		review.Status.Allowed = a.allow != nil && a.allow(&review.Spec)
+	case *authorizationv1.SelfSubjectRulesReview:
+		review.Status.Incomplete = a.webhook
 	}
 	fault, delay := a.fault, a.delay
+	a.running++
+	a.most = max(a.most, a.running)
 	a.mu.Unlock()
 	time.Sleep(delay)
+	a.mu.Lock()
+	a.running--
+	a.mu.Unlock()
 	if fault != nil {
 		fault(w, r)
 		return
@@ -94,6 +104,13 @@ func (a *reviewAPI) counts() (tokens, accesses int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.reviewed), len(a.accesses)
+}
+
+// mostAtOnce returns how many reviews have run at the same time.
+func (a *reviewAPI) mostAtOnce() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.most
 }
 
 // verified returns the status of a valid token of a user.
@@ -133,7 +150,7 @@ func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *test
 			t.Fatal(err)
 		}
 		access := NewAccess(authenticator, NewAuthorizer(AuthorizerOptions{
-			Reviews: clients.AuthorizationV1(), AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
+			Reviews: clients.AuthorizationV1(), Rules: clients.AuthorizationV1(), AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
 		}))
 		defer func() {

@@ -31,8 +31,10 @@ type attempt struct {
 	user   user.Info
 	header http.Header
 	next   http.HandlerFunc
-	failed error  // of a review
-	reason string // of the last decision
+	failed error             // of a review
+	reason string            // of the last decision
+	asked  map[[3]string]int // how many names, by verb, resource and subresource
+	ahead  context.Context   // of reviews of names that follow
 }
 
 type attemptKey struct{}
@@ -45,7 +47,7 @@ func attemptFrom(ctx context.Context) *attempt {
 
 // impersonator applies impersonation headers by the apiserver's own rules.
 type impersonator struct {
-	authorizer authorizer.UnconditionalAuthorizer
+	authorizer *Authorizer
 	changes    *changes
 	cpu        *flowcontrol.CPU
 	version    func() *version.Info // of the apiserver
@@ -74,16 +76,6 @@ func (i *impersonator) current() http.Handler {
 	return i.filter
 }
 
-func (i *impersonator) authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
-	decision, reason, err := i.authorizer.Authorize(ctx, attributes)
-	a := attemptFrom(ctx)
-	a.reason = reason
-	if err != nil {
-		a.failed = err
-	}
-	return decision, reason, err
-}
-
 // apply calls next with the impersonated user in the context and without the impersonation headers, or
 // writes the rejection.
 func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) *attempt {
@@ -95,7 +87,13 @@ func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.H
 	info.ParseName() // constrained impersonation can be allowed for one object
 	end()
 	u, _ := apirequest.UserFrom(r.Context())
-	a := &attempt{user: u, header: r.Header, next: next}
+	ahead, decided := context.WithCancel(r.Context())
+	defer decided()
+	a := &attempt{user: u, header: r.Header, asked: map[[3]string]int{}, ahead: ahead}
+	a.next = func(w http.ResponseWriter, r *http.Request) {
+		decided()
+		next(w, r)
+	}
 	i.current().ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))
 	return a
 }

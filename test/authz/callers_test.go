@@ -75,8 +75,14 @@ func withToken(token string) func(*rest.Config) {
 // serviceAccountToken returns a token of the service account sa.
 func serviceAccountToken(t *testing.T, namespace string, audiences ...string) string {
 	t.Helper()
+	return accountToken(t, namespace, "sa", audiences...)
+}
+
+// accountToken returns a token of a service account.
+func accountToken(t *testing.T, namespace, name string, audiences ...string) string {
+	t.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
-	got, err := apiserver.Client("admin").CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), "sa", request, metav1.CreateOptions{})
+	got, err := apiserver.Client("admin").CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, request, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

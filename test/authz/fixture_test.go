@@ -108,7 +108,7 @@ func create(ctx context.Context, c kubernetes.Interface) error {
 	bindAll("all-pods", user("by-cluster"))
 	bindAll("whole", user("by-aggregation"))
 	bindAll("impersonator", user("reader"))
-	return errors.Join(errs...)
+	return errors.Join(append(errs, createImpersonators(ctx, c))...)
 }
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
