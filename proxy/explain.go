@@ -17,7 +17,7 @@ import (
 )
 
 // Explain says what would become of a request if who reads a path of Sluice itself made it now. Nothing is sent to
-// the apiserver, except reviews of the reader's rights and of the Origin. A reader without a name is supposed to be known
+// the apiserver, except reviews of the reader's rights. A reader without a name is supposed to be known
 // and to have the right to make the read, about which it learns nothing.
 func (g *Gateway) Explain(ctx context.Context, q why.Question) (*why.Explanation, error) {
 	r, info, err := g.ask(ctx, q)

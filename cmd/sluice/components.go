@@ -199,7 +199,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		Reviews: clients.AuthorizationV1(), Rules: clients.AuthorizationV1(), Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight, IgnoredExtra: file.Authorization.IgnoredExtra,
-		CORS: c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access, Memory: c.machine.Memory,
+		RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access, Memory: c.machine.Memory,
 	}
 	var tokens authenticationclient.TokenReviewsGetter = clients.AuthenticationV1()
 	if file.Authentication.Callers == config.CallersSelf {

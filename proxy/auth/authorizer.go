@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -34,9 +33,7 @@ type AuthorizerOptions struct {
 	AllowTTL, DenyTTL time.Duration
 	// IgnoredExtra are keys of the extra attributes of users that reviews leave out; one may end with "*".
 	IgnoredExtra []string
-	// CORS asks the apiserver for the headers that it adds to responses for an Origin; nil knows of none.
-	CORS func(ctx context.Context, origin string) (http.Header, error)
-	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses and origins that
+	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
 	// were not allowed lately, and three quarters of these of one user; required.
 	ReviewsInFlight int
 	// Memory is the memory of the process in bytes, of which a part is for results; 0 means little.
@@ -58,7 +55,6 @@ type AuthorizerOptions struct {
 type Authorizer struct {
 	options      AuthorizerOptions
 	reviews      *reviews[decision]
-	origins      *reviews[http.Header]
 	changes      *changes
 	impersonator *impersonator
 
@@ -86,12 +82,10 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	p := newPlaces(o.ReviewsInFlight)
 	a := &Authorizer{
-		options: o, reviews: newReviews[decision](p, o.Metrics.reviews("access"), o.Memory),
-		origins: newReviews[http.Header](p, o.Metrics.reviews("origin"), o.Memory), changes: newChanges(o.Metrics),
+		options: o, changes: newChanges(o.Metrics),
+		reviews: newReviews[decision](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("access"), o.Memory),
 	}
-	a.origins.invented = true // an apiserver may allow every name of a domain
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
 	a.impersonator = &impersonator{authorizer: a, changes: a.changes, cpu: o.CPU, version: o.Version}
 	return a

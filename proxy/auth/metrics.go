@@ -23,7 +23,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		made: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_reviews_total",
-			Help: `Reviews at the apiserver: "kind" is "token", "access" or "origin"; "result" is "positive", "negative", "failed", or ` +
+			Help: `Reviews at the apiserver: "kind" is "token" or "access"; "result" is "positive", "negative", "failed", or ` +
 				`"canceled" if whoever asked has hung up.`,
 		}, []string{"kind", "result"}),
 		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{

@@ -66,8 +66,6 @@ func isRecheck(ctx context.Context) bool { return ctx.Value(recheckKey{}) != nil
 type reviews[V any] struct {
 	places  *places
 	metrics reviewMetrics
-	// invented reports whether callers can make up keys with positive results, which then make nobody known.
-	invented bool
 
 	mu       sync.Mutex  // guards what follows
 	kept     *results[V] // the positive ones
@@ -89,7 +87,7 @@ type review[V any] struct {
 	known bool
 }
 
-// newReviews returns the reviews of a kind, in a process with so many bytes of memory. Kinds may share their places.
+// newReviews returns the reviews of a kind, in a process with so many bytes of memory.
 func newReviews[V any](p *places, m reviewMetrics, memory int64) *reviews[V] {
 	bytes := min(max(minResultBytes, memory/resultPart), maxResultBytes)
 	return &reviews[V]{
@@ -112,7 +110,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		r.mu.Unlock()
 		return last.get()
 	}
-	known := found && last.positive && !r.invented || isRecheck(ctx)
+	known := found && last.positive || isRecheck(ctx)
 	if !known && by.hold != nil {
 		r.mu.Unlock()
 		held, end := context.WithCancelCause(ctx)

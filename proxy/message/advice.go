@@ -21,6 +21,7 @@ var AllAdvice = []Advice{
 	{"probe-watch", "nothing, or ask for resourceVersion=0 where an older state will do"},
 
 	{"not-a-read", "nothing: only gets, lists and watches of whole resources are served"},
+	{"origin", "leave out the Origin header, which scripts in browsers send, to be served from the cache"},
 	{"unknown-caller", "send a valid bearer token or client certificate; see authentication in the configuration"},
 	{"options", "correct the parameters that the apiserver refuses, or leave out the limit of a list of one name or namespace"},
 	{"large-selector", "select by fewer or shorter terms, or select in the client"},
@@ -28,7 +29,7 @@ var AllAdvice = []Advice{
 	{"get-latest", "nothing; with resourceVersion=0 the cache answers, or watch the object instead of polling it"},
 	{"small-read", "nothing; with resourceVersion=0 the cache answers without a proof"},
 	{"not-allowed", "ask whoever grants rights for get, list or watch of this resource, or to impersonate"},
-	{"not-reviewed", "give Sluice its rights (tokenreviews, subjectaccessreviews, for an Origin /version), see Rights; see whether the apiserver answers"},
+	{"not-reviewed", "give Sluice its rights (tokenreviews, subjectaccessreviews), see Rights; see whether the apiserver answers"},
 	{"excluded", "take the resource out of cache.exclude if it should be served"},
 	{"not-cacheable", "nothing: the apiserver cannot list and watch this resource"},
 	{"not-in-sync", "wait for the fill; if it lasts, the log says why (reflector interrupted): usually the right to list and watch"},

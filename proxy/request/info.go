@@ -48,7 +48,6 @@ type Info struct {
 	Account              accounts.Account // for whom the request counts; set by flow control
 	Admission            bool             // flow control has admitted the request, or refused it
 	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
-	CORS                 http.Header      // what the apiserver adds to responses for the Origin of a read; set before it is served
 	Outcome              Outcome          // set by the handler that responds
 	Encoded              int64            // how much of the body Sluice has compressed, in bytes before that
 	Scanned              int64            // objects that a list from the cache has passed over, as at the apiserver

@@ -1,7 +1,6 @@
 package response
 
 import (
-	"maps"
 	"net/http"
 
 	"sluice/proxy/request"
@@ -11,5 +10,4 @@ import (
 func Headers(h http.Header, info *request.Info) {
 	h.Set("Audit-Id", info.AuditID)
 	h.Set("Cache-Control", "no-cache, private")
-	maps.Copy(h, info.CORS)
 }

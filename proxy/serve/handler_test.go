@@ -6,10 +6,8 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
@@ -29,42 +27,6 @@ func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	h := New(o)
 	e.Handler = h
 	return &env{e, h}
-}
-
-// Whatever Sluice writes has the headers that the apiserver adds for the origin. What passes has them from the apiserver,
-// and would have them twice.
-func TestReadsOfOtherOriginsHaveTheHeadersOfTheApiserver(t *testing.T) {
-	const allow = "Access-Control-Allow-Origin"
-	const cached, gateway, upstream = request.SourceCache, request.SourceGateway, request.SourceUpstream
-	for _, row := range []struct {
-		url    string
-		change func(*env)
-		code   int
-		source string
-	}{
-		{latestFoo + "?resourceVersion=0", nil, 200, cached},
-		{latestFoo + "x?resourceVersion=0", nil, 404, cached},
-		{servetest.FooList + "?resourceVersion=0", nil, 200, cached},
-		{servetest.FooWatch + "resourceVersion=3&timeoutSeconds=1", nil, 200, cached},
-		{servetest.FooWatch + "resourceVersion=2", func(e *env) { e.Discards = 2 }, 410, gateway},
-		{servetest.FooList + "?limit=x", nil, 200, upstream},
-		{servetest.FooList + "?resourceVersion=0", func(e *env) { e.Missing = "excluded" }, 200, upstream},
-		{servetest.FooList + "?resourceVersion=0", func(e *env) { e.Access.Unasked = servetest.ErrUnreachable }, 200, upstream},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, servetest.Foos(3), Options{})
-			e.Access.CORS = http.Header{allow: {"https://example.com"}}
-			if row.change != nil {
-				row.change(e)
-			}
-			w := httptest.NewRecorder()
-			o := e.Do(w, e.Request(row.url, http.Header{"Origin": {"https://example.com"}}))
-			own := row.source != upstream
-			if w.Code != row.code || o.Source != row.source && own || (e.Passed == nil) != own || (w.Header().Get(allow) != "") != own {
-				t.Errorf("%s: %d, %+v, %v", row.url, w.Code, o, w.Header())
-			}
-		})
-	}
 }
 
 // A lookup can start a store of the whole resource, so it must come after the review of the read.

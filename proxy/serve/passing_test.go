@@ -70,6 +70,7 @@ func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 type herd struct {
 	*env
 	readers sync.WaitGroup
+	header  http.Header // of its requests
 
 	mu      sync.Mutex // guards what follows
 	results map[string]int
@@ -109,7 +110,7 @@ func (h *herd) change(what func()) {
 // read starts n reads by a caller.
 func (h *herd) read(n int, url string, caller user.Info) {
 	for range n {
-		r := h.Request(url, nil)
+		r := h.Request(url, h.header.Clone())
 		request.From(r.Context()).Acting = caller
 		h.readers.Go(func() {
 			w := &sink{header: http.Header{}}
@@ -241,9 +242,18 @@ func TestReadersOfAStoreThatCannotBeFilledPassInTurn(t *testing.T) {
 }
 
 // The apiserver matches such selectors with all objects of the resource, as it answers a list of all.
-func TestReadsWithLargeSelectorsPassInTurnOnceTheyAreAllowed(t *testing.T) {
-	for _, url := range []string{servetest.FooList + "?", servetest.FooWatch + "&resourceVersion=0&"} {
-		for allowed, want := range map[bool]string{true: "passed: large-selector", false: "passed: not-allowed"} {
+func TestReadsWithLargeSelectorsOrAnOriginPassInTurnOnceTheyAreAllowed(t *testing.T) {
+	const list, watch, selector = servetest.FooList + "?", servetest.FooWatch + "&resourceVersion=0&", "labelSelector=a%3D"
+	long, origin := strings.Repeat("b", 9000), http.Header{"Origin": {"https://example.com"}}
+	for _, tt := range []struct {
+		url    string
+		header http.Header
+		reason string
+	}{
+		{list + selector + long, nil, "large-selector"}, {watch + selector + long, nil, "large-selector"},
+		{list, origin, "origin"}, {watch, origin, "origin"},
+	} {
+		for allowed, want := range map[bool]string{true: "passed: " + tt.reason, false: "passed: not-allowed"} {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFilling(t)
 				f.progress = resources.Progress{Synced: true, Bytes: 1 << 30}
@@ -252,7 +262,8 @@ func TestReadsWithLargeSelectorsPassInTurnOnceTheyAreAllowed(t *testing.T) {
 				if !allowed {
 					peak = 5
 				}
-				h.read(5, url+"labelSelector=a%3D"+strings.Repeat("b", 9000), nil)
+				h.header = tt.header
+				h.read(5, tt.url, nil)
 				h.expect(t, peak, map[string]int{want: 5})
 			})
 		}

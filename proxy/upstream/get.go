@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,19 +68,6 @@ func (u *Upstream) open(ctx context.Context, path string, query url.Values, head
 		return nil, statusError(resp)
 	}
 	return resp, nil
-}
-
-// CORS returns the headers by which the apiserver lets scripts of an origin read its responses: it adds the same ones to
-// every response (wire.md 9). There are none if it does not allow the origin.
-func (u *Upstream) CORS(ctx context.Context, origin string) (http.Header, error) {
-	_, all, err := u.get(ctx, "/version", nil, maxBody, http.Header{"Accept": {"application/json"}, "Origin": {origin}})
-	cors := http.Header{}
-	for name, values := range all {
-		if strings.HasPrefix(name, "Access-Control-") {
-			cors[name] = values
-		}
-	}
-	return cors, err
 }
 
 // Get is like Open and reads the whole body.

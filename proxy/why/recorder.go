@@ -16,7 +16,6 @@ const (
 	Selectors
 	Options
 	Allowed
-	Origin
 	Cached
 	Format
 	Version
@@ -33,7 +32,6 @@ var titles = [rules]string{
 	Selectors: "short selectors, in one scope",
 	Options:   "options that Sluice serves",
 	Allowed:   "the caller may make the read",
-	Origin:    "the headers for its Origin are known",
 	Cached:    "the resource is cached",
 	Format:    "a format that Sluice writes",
 	Version:   "the cache has the version",
@@ -61,7 +59,7 @@ type Row struct {
 
 // Recorder takes down the rules that are asked about one request. A request that carries one is a dry run: no
 // function that decides about it takes anything, starts anything or asks the apiserver, except whether the caller may
-// make the read and what it adds for its Origin. Without a Recorder, nil, nothing is taken down.
+// make the read. Without a Recorder, nil, nothing is taken down.
 type Recorder struct {
 	// Supposed means that nobody in particular asks: the caller is supposed to be known and to have the right.
 	Supposed bool

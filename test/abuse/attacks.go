@@ -61,9 +61,6 @@ func Attacks() []Attack {
 		{Name: "slow-readers", What: "2,000 readers of /openapi/v2, 10 KB/s", By: Roleless, Attacker: Streams{
 			Connections: 20, Each: 100, Method: "GET", Path: "/openapi/v2", Every: time.Second, Reads: 10 << 10, Again: true,
 		}},
-		{Name: "origin-watches", What: "4,000 watches with an Origin", By: Readers, Attacker: Streams{
-			Connections: 40, Each: 100, Method: "GET", Path: watches, Header: map[string]string{"origin": "https://example.com"}, Again: true,
-		}},
 		{Name: "passed-watches", What: "4,000 watches that pass by 201 requirements", By: Readers, Attacker: Streams{
 			Connections: 40, Each: 100, Method: "GET", Path: watches + many, Again: true,
 		}},

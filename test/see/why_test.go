@@ -166,7 +166,7 @@ func whyRows(version string) []whyRow {
 		{path: "/version", reason: "not-a-read"},
 		{path: "/apis", reason: "not-a-read"},
 		{path: oneNS + "/", reason: "not-a-read"},
-		{path: maps + "resourceVersion=0", header: h("Origin", "https://example.com"), reason: "any-version"},
+		{path: maps + "resourceVersion=0", header: h("Origin", "https://example.com"), reason: "origin"},
 		{path: maps + "limit=x", reason: "options"},
 		{path: maps + "resourceVersion=00", reason: "options"},
 		{path: maps + "continue=x", reason: "options"},

@@ -38,6 +38,7 @@ const (
 	UnknownCaller        Pass = "unknown-caller"
 	UnservedOptions      Pass = "options"
 	LargeSelector        Pass = "large-selector"
+	OtherOrigin          Pass = "origin"
 	ConsistentGet        Pass = "get-latest"
 	NotAllowed           Pass = "not-allowed"
 	NotReviewed          Pass = "not-reviewed"
@@ -72,11 +73,11 @@ func (r Pass) Ceases() bool {
 	return false
 }
 
-// Cacheable reports whether the cache would show the same objects if its store were in another state, or if they were
-// selected by less text.
+// Cacheable reports whether the cache would show the same objects if its store were in another state, if they were selected
+// by less text, or without an Origin.
 func (r Pass) Cacheable() bool {
 	switch r {
-	case LargeSelector, resources.NotInSync, resources.NotRunning, resources.StoresTooLarge,
+	case LargeSelector, OtherOrigin, resources.NotInSync, resources.NotRunning, resources.StoresTooLarge,
 		NotReviewed, NotProvenInTime, VersionNotReached, VersionBeforeHistory:
 		return true
 	}

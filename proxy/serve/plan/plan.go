@@ -60,9 +60,6 @@ type Access interface {
 	// MayRead reports whether the authenticated caller of r may make the read. An error means that the
 	// apiserver could not be asked.
 	MayRead(r *http.Request, read *request.Read) (bool, error)
-	// AllowOrigin takes down in the request.Info of r which headers its Origin adds to responses. An error means that
-	// the apiserver could not be asked.
-	AllowOrigin(r *http.Request) error
 }
 
 // Features are served even if the apiserver does not support them. The zero value has none.
@@ -127,11 +124,12 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) e
 		return outcome.NotReviewed
 	case !p.Info.Why.Rule(why.Allowed, allowed, p.sayAllowed):
 		return outcome.NotAllowed
-	case !p.Info.Why.Rule(why.Origin, o.Access.AllowOrigin(r) == nil, func() string { return p.sayOrigin(r) }):
-		return outcome.NotReviewed
 	case p.LargeSelector: // after the review: only reads that the apiserver would answer count for the budget of what passes
 		p.Info.Why.Rule(why.Selectors, false, request.ErrLargeSelector.Error)
 		return outcome.LargeSelector
+	case r.Header.Get("Origin") != "":
+		p.Info.Why.Rule(why.Options, false, func() string { return "only the apiserver knows the headers for its Origin" })
+		return outcome.OtherOrigin
 	}
 	if err := p.lookup(r.Context(), o.Resources, deadline()); err != nil {
 		return err

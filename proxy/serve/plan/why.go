@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -26,13 +25,6 @@ func (p *Plan) sayAllowed() string {
 		return "supposed, since nobody in particular asks"
 	}
 	return cmp.Or(p.Info.Decision.Reason, "by a review")
-}
-
-func (p *Plan) sayOrigin(r *http.Request) string {
-	if r.Header.Get("Origin") == "" {
-		return "there is none"
-	}
-	return fmt.Sprintf("the apiserver adds %d headers for it", len(p.Info.CORS))
 }
 
 func saySelectors(err error) string {

@@ -250,9 +250,7 @@ type access struct {
 	Failed  error
 	still   bool // for open watches
 	err     error
-	Hangs   bool        // rechecks end with their context
-	CORS    http.Header // for requests with an Origin
-	Unasked error       // about an Origin
+	Hangs   bool // rechecks end with their context
 	rules   map[*request.Read]func()
 }
 
@@ -261,15 +259,6 @@ func (a *access) MayRead(*http.Request, *request.Read) (bool, error) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	return a.Allowed, a.Failed
-}
-
-// AllowOrigin implements Access.
-func (a *access) AllowOrigin(r *http.Request) error {
-	if r.Header.Get("Origin") == "" {
-		return nil
-	}
-	request.From(r.Context()).CORS = a.CORS
-	return a.Unasked
 }
 
 // Allow makes new requests allowed.
