@@ -6,9 +6,23 @@ import (
 	"time"
 )
 
+// proofs have the apiserver confirm the versions that reads wait for.
+type proofs struct {
+	*base
+	*inventories
+
+	// mu guards these.
+	waiters     int    // how many wait for a proof
+	awaited     uint64 // the highest version that they wait for
+	history     uint64 // the highest version up to which one of them needs the history
+	byWatch     uint64 // the highest version that a second watch has confirmed
+	secondWatch secondWatchSchedule
+	lastWatch   Shared // the second watch that has confirmed byWatch; nil for none
+}
+
 // confirm is waitFor that also has the apiserver confirm the state. It returns the proof that came
 // first.
-func (f *Fence) confirm(ctx context.Context, version uint64) (Proof, error) {
+func (f *proofs) confirm(ctx context.Context, version uint64) (Proof, error) {
 	if f.store.Proves(version) {
 		return f.proofOf(version), nil
 	}
@@ -20,7 +34,7 @@ func (f *Fence) confirm(ctx context.Context, version uint64) (Proof, error) {
 }
 
 // waited returns the proof of a version that a read has waited for. What has brought it is shared; the store's own watch is not.
-func (f *Fence) waited(read context.Context, version uint64) Proof {
+func (f *proofs) waited(read context.Context, version uint64) Proof {
 	proof := f.proofOf(version)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,7 +49,7 @@ func (f *Fence) waited(read context.Context, version uint64) Proof {
 
 // confirmHistory is like confirm and waits until the history of the store is complete up to version,
 // so that a watch may send a bookmark.
-func (f *Fence) confirmHistory(ctx context.Context, version uint64) error {
+func (f *proofs) confirmHistory(ctx context.Context, version uint64) error {
 	if !f.store.ProvesHistory(version) {
 		defer f.enter(version, version)()
 	}
@@ -44,7 +58,7 @@ func (f *Fence) confirmHistory(ctx context.Context, version uint64) error {
 
 // enter counts a read that waits for a state at version, and for the history up to another. leave ends
 // that.
-func (f *Fence) enter(version, history uint64) (leave func()) {
+func (f *proofs) enter(version, history uint64) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiters++
@@ -54,7 +68,7 @@ func (f *Fence) enter(version, history uint64) (leave func()) {
 	return f.leave
 }
 
-func (f *Fence) leave() {
+func (f *proofs) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.waiters--; f.waiters == 0 {
@@ -64,7 +78,7 @@ func (f *Fence) leave() {
 }
 
 // proofOf returns the proof of a version that the newest state has reached.
-func (f *Fence) proofOf(version uint64) Proof {
+func (f *proofs) proofOf(version uint64) Proof {
 	if f.store.Streamed() < version {
 		return ByInventory
 	}
@@ -77,7 +91,7 @@ func (f *Fence) proofOf(version uint64) Proof {
 }
 
 // prove does what Next decides, until no read waits for a proof.
-func (f *Fence) prove(ctx context.Context) {
+func (f *proofs) prove(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
@@ -112,7 +126,7 @@ func (f *Fence) prove(ctx context.Context) {
 }
 
 // unproven reports whether a read waits for a newer state, and for more of the history.
-func (f *Fence) unproven() (state, history bool) {
+func (f *proofs) unproven() (state, history bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.waiters > 0 && !f.store.Proves(f.awaited), f.waiters > 0 && !f.store.ProvesHistory(f.history)

@@ -11,7 +11,7 @@ import (
 // stateAt returns the state at exactly a version. It waits for the store's own watch as long as that may take,
 // unless that is likely to be in vain. Then only an inventory of that version tells the state: no proof of a newer
 // state tells what came before it.
-func (f *Fence) stateAt(ctx context.Context, n Need) (*cache.Snapshot, error) {
+func (f *inventories) stateAt(ctx context.Context, n Need) (*cache.Snapshot, error) {
 	brief, cancel := context.WithTimeout(ctx, f.decide(Question{After: Known, Exactly: true}).For)
 	defer cancel()
 	state, err := f.waitAt(brief, n.Version)
@@ -26,7 +26,7 @@ func (f *Fence) stateAt(ctx context.Context, n Need) (*cache.Snapshot, error) {
 // apiserver is such a read. An inventory of that version confirms that it is the present state,
 // where that costs the apiserver less than the rest of the list, whose length in bytes includes the
 // responses that probably follow.
-func (f *Fence) confirmAt(ctx context.Context, version uint64, rest int64) (*cache.Snapshot, error) {
+func (f *inventories) confirmAt(ctx context.Context, version uint64, rest int64) (*cache.Snapshot, error) {
 	if e := f.joinExact(version, rest); e.version == version {
 		late := time.NewTimer(time.Until(e.began.Add(quickInventory)))
 		defer late.Stop()
@@ -43,13 +43,13 @@ func (f *Fence) confirmAt(ctx context.Context, version uint64, rest int64) (*cac
 
 // joinExact returns the inventory of a version, or of another one if it is not taken. An inventory is taken once, and
 // one at a time.
-func (f *Fence) joinExact(version uint64, rest int64) exactInventory {
-	facts := f.Facts()
+func (f *inventories) joinExact(version uint64, rest int64) exactInventory {
+	next := f.decide(Question{After: Exact, Work: readWork(rest)}).Do
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.exact.version == version, f.exact.runs, time.Now().Before(f.exact.retryAt):
-	case Next(Question{After: Exact, Work: readWork(rest)}, facts).Do == Forward:
+	case next == Forward:
 	default:
 		f.exact = exactInventory{version: version, runs: true, began: time.Now(), ended: make(chan struct{}), shared: f.share("inventory")}
 		f.worker.want(listingAt)
@@ -58,7 +58,7 @@ func (f *Fence) joinExact(version uint64, rest int64) exactInventory {
 }
 
 // takeInventoryAt takes the inventory of an exact version and has the store compare it.
-func (f *Fence) takeInventoryAt(ctx context.Context) {
+func (f *inventories) takeInventoryAt(ctx context.Context) {
 	f.mu.Lock()
 	e := f.exact
 	f.mu.Unlock()

@@ -2,9 +2,6 @@ package fence
 
 import "time"
 
-// decide decides what is done for a question now.
-func (f *Fence) decide(q Question) Action { return Next(q, f.Facts()) }
-
 // Facts returns what is known now. With them [Next] tells what would be done for a question, and nothing is done.
 func (f *Fence) Facts() Facts {
 	price, owed, state, event := f.nextInventoryWork(), f.allowance.wait(), f.store.Snapshot(), f.store.LastEvent()
@@ -23,18 +20,3 @@ func (f *Fence) Facts() Facts {
 	}
 	return facts
 }
-
-// inventoryBytes estimates the length of the next inventory.
-func (f *Fence) inventoryBytes() int64 {
-	f.mu.Lock()
-	last := f.inventory
-	f.mu.Unlock()
-	perObject := int64(bytesPerObject)
-	if last.perObject > 0 {
-		perObject = last.perObject >> min(time.Since(last.at)/inventoryHalfLife, 32)
-	}
-	return perObject * int64(max(f.store.Snapshot().Len(), 1))
-}
-
-// nextInventoryWork estimates what the next inventory costs the apiserver.
-func (f *Fence) nextInventoryWork() time.Duration { return inventoryWork(f.inventoryBytes()) }

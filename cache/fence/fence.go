@@ -32,37 +32,36 @@ import (
 // one inventory, however large the resource is, or the list that replaces the store (Need.AtAnyPrice).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
+	*base
+	*inventories
+	*probes
+	*proofs
+	*recovery
+
+	// mu guards these.
+	reads    int           // that are under way
+	underWay time.Duration // what they would cost the apiserver
+	herd     time.Duration // the most that underWay has been within the last herdFor
+	herdAt   time.Time     // when it was that
+}
+
+// base is what the parts of a fence share.
+type base struct {
 	store     *cache.Store
 	apiserver Apiserver
 	diverged  func(error)
 	allowance *allowance
 	worker    worker
+	decide    func(Question) Action // decides what is done for a question now
 	// Shares begins what the traces of reads show of work that they share; nil shows nothing. It must be set before Run.
 	Shares         func(name string) Shared
 	waitersChanged chan struct{} // holds one token after reads have begun or ceased to wait, or an inventory has ended
 
-	mu          sync.Mutex // guards the fields below
-	nextProbe   *probe
-	waiters     int    // how many wait for a proof
-	awaited     uint64 // the highest version that they wait for
-	history     uint64 // the highest version up to which one of them needs the history
-	byWatch     uint64 // the highest version that a second watch has confirmed
-	secondWatch secondWatchSchedule
-	inventory   inventoryRecord
-	lastWatch   Shared         // the second watch that has confirmed byWatch; nil for none
-	exact       exactInventory // the last one
-	probedAt    time.Time      // when the last probe ended
-	rising      bool           // the last probe or inventory returned a version above the newest state's
-	risingAt    time.Time      // when that was found out
-	missedAt    time.Time      // when a read has waited for the store's own watch in vain
-	reads       int            // that are under way
-	underWay    time.Duration  // what they would cost the apiserver
-	herd        time.Duration  // the most that underWay has been within the last herdFor
-	herdAt      time.Time      // when it was that
-	stalled     bool           // a caller has given up, and no proof has succeeded since
-	recovering  int            // readers that wait in recover
-	refused     refusal        // of the last probe
-	stats       Stats
+	mu       sync.Mutex // guards the fields below, and those of the parts
+	rising   bool       // the last probe or inventory returned a version above the newest state's
+	risingAt time.Time  // when that was found out
+	missedAt time.Time  // when a read has waited for the store's own watch in vain
+	stats    Stats
 }
 
 // Shared is work that reads wait for, as their traces show it.
@@ -86,7 +85,7 @@ func (untraced) In(ctx context.Context) context.Context { return ctx }
 // End implements Shared.
 func (untraced) End() {}
 
-func (f *Fence) share(name string) Shared {
+func (f *base) share(name string) Shared {
 	if f.Shares == nil {
 		return untraced{}
 	}
@@ -105,13 +104,19 @@ type Stats struct {
 // than the store, as after a restore from a backup, and with [cache.ErrHeldBack]; the caller must then replace
 // the store. What cost returns may change at any time.
 func New(s *cache.Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
-	return &Fence{
-		store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1),
+	b := &base{store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1)}
+	i := &inventories{base: b}
+	p, c := &probes{base: b, inventories: i}, &proofs{base: b, inventories: i}
+	f := &Fence{
+		base: b, inventories: i, probes: p, proofs: c,
+		recovery: &recovery{base: b, inventories: i, probes: p, proofs: c},
 	}
+	b.decide = func(q Question) Action { return Next(q, f.Facts()) }
+	return f
 }
 
 // report reports an error that means that the store must be replaced, unless it has been.
-func (f *Fence) report(err error) {
+func (f *base) report(err error) {
 	if !errors.Is(err, cache.ErrDiverged) && !errors.Is(err, cache.ErrHeldBack) {
 		return
 	}
@@ -123,7 +128,7 @@ func (f *Fence) report(err error) {
 }
 
 // wakeProving has the proving look again, because reads have begun or ceased to wait, or an inventory has ended.
-func (f *Fence) wakeProving() {
+func (f *base) wakeProving() {
 	select {
 	case f.waitersChanged <- struct{}{}:
 	default:
@@ -139,12 +144,12 @@ func (f *Fence) Stats() Stats {
 
 // waitFor returns nil once the store proves a version. It returns ErrClosed when the store has ended, or
 // the context's error.
-func (f *Fence) waitFor(ctx context.Context, version uint64) error {
+func (f *base) waitFor(ctx context.Context, version uint64) error {
 	return f.waitUntil(ctx, func() bool { return f.store.Proves(version) })
 }
 
 // waitUntil returns nil once a condition holds that only a change of the store can meet.
-func (f *Fence) waitUntil(ctx context.Context, met func() bool) error {
+func (f *base) waitUntil(ctx context.Context, met func() bool) error {
 	for {
 		changed := f.store.Changed()
 		if met() {
@@ -161,7 +166,7 @@ func (f *Fence) waitUntil(ctx context.Context, met func() bool) error {
 }
 
 // waitBriefly is waitFor that takes limit for a sign that an event or bookmark will not come soon either.
-func (f *Fence) waitBriefly(ctx context.Context, version uint64, limit time.Duration) bool {
+func (f *base) waitBriefly(ctx context.Context, version uint64, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := f.waitFor(ctx, version)
@@ -175,7 +180,7 @@ func (f *Fence) waitBriefly(ctx context.Context, version uint64, limit time.Dura
 
 // waitAt returns the state at exactly a version once the store knows it. It returns ErrGone if version
 // is older than the history, ErrClosed when the store has ended, or the context's error.
-func (f *Fence) waitAt(ctx context.Context, version uint64) (state *cache.Snapshot, err error) {
+func (f *base) waitAt(ctx context.Context, version uint64) (state *cache.Snapshot, err error) {
 	ended := f.waitUntil(ctx, func() bool {
 		state, err = f.store.At(version)
 		return !errors.Is(err, cache.ErrAhead)
@@ -187,7 +192,7 @@ func (f *Fence) waitAt(ctx context.Context, version uint64) (state *cache.Snapsh
 }
 
 // charge charges what a request has cost, or counts it as uncharged. The caller must hold mu.
-func (f *Fence) charge(work time.Duration, bytes int64, uncharged bool) {
+func (f *base) charge(work time.Duration, bytes int64, uncharged bool) {
 	if uncharged {
 		f.stats.Uncharged += work.Seconds()
 		return

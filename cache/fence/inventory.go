@@ -27,9 +27,18 @@ const (
 	quickInventory = time.Second
 )
 
+// inventories are the lists of keys and resource versions that a fence takes.
+type inventories struct {
+	*base
+
+	// mu guards these.
+	inventory inventoryRecord
+	exact     exactInventory // the last one
+}
+
 // list takes the inventory of a scope: of the present state, or of the state at exactly a version that is not 0. It
 // charges what that costs the apiserver, also if it fails.
-func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, version uint64) (*cache.Inventory, error) {
+func (f *inventories) list(ctx context.Context, work Shared, scope cache.Scope, version uint64) (*cache.Inventory, error) {
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
 	r, err := f.apiserver.Inventory(work.In(ctx), scope, version)
 	var bytes int64
@@ -56,7 +65,7 @@ func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, versio
 
 // takeInventory takes an inventory, for which the caller must have claimed listing, and has the store compare it. The
 // version of the list, which it returns, was current at some moment after the call, whatever the store holds.
-func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version uint64, err error) {
+func (f *inventories) takeInventory(ctx context.Context, limit time.Duration) (version uint64, err error) {
 	defer f.wakeProving()
 	defer f.worker.end(listing)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -94,3 +103,18 @@ func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version
 
 // perObject returns an object's share in the length of an inventory.
 func perObject(r *cache.Inventory) int64 { return int64(max(r.Bytes/max(r.Len(), 1), 1)) }
+
+// inventoryBytes estimates the length of the next inventory.
+func (f *inventories) inventoryBytes() int64 {
+	f.mu.Lock()
+	last := f.inventory
+	f.mu.Unlock()
+	perObject := int64(bytesPerObject)
+	if last.perObject > 0 {
+		perObject = last.perObject >> min(time.Since(last.at)/inventoryHalfLife, 32)
+	}
+	return perObject * int64(max(f.store.Snapshot().Len(), 1))
+}
+
+// nextInventoryWork estimates what the next inventory costs the apiserver.
+func (f *inventories) nextInventoryWork() time.Duration { return inventoryWork(f.inventoryBytes()) }

@@ -21,10 +21,21 @@ const (
 	inventoryTimeout = 10 * time.Second
 )
 
+// probes tell the apiserver's current version.
+type probes struct {
+	*base
+	*inventories
+
+	// mu guards these.
+	nextProbe *probe
+	probedAt  time.Time // when the last probe ended
+	refused   refusal   // of the last probe
+}
+
 // currentVersion returns the apiserver's current resource version at some moment after the call. It
 // returns ErrClosed when the store has ended, an error wrapping ErrDiverged when the apiserver is
 // behind the store, or the error of the probe: of the last one until the apiserver may be asked again.
-func (f *Fence) currentVersion(ctx context.Context) (uint64, error) {
+func (f *probes) currentVersion(ctx context.Context) (uint64, error) {
 	if refused := f.lastRefusal(); time.Now().Before(refused.until) {
 		return 0, refused.err
 	}
@@ -40,7 +51,7 @@ func (f *Fence) currentVersion(ctx context.Context) (uint64, error) {
 }
 
 // versionFor returns the version that the state must reach.
-func (f *Fence) versionFor(ctx context.Context, n Need) (version uint64, _ error) {
+func (f *probes) versionFor(ctx context.Context, n Need) (version uint64, _ error) {
 	for version = n.Current; version == 0; {
 		current, err := f.currentVersion(ctx)
 		switch {
@@ -63,7 +74,7 @@ func (f *Fence) versionFor(ctx context.Context, n Need) (version uint64, _ error
 
 // joinNextProbe returns the probe that has not begun yet, so that its answer is not older than the
 // call.
-func (f *Fence) joinNextProbe(read context.Context) *probe {
+func (f *probes) joinNextProbe(read context.Context) *probe {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nextProbe == nil {
@@ -76,7 +87,7 @@ func (f *Fence) joinNextProbe(read context.Context) *probe {
 
 // runProbe runs the next probe. Callers that arrive from now on get another. While the allowance is
 // overdrawn, more callers share a probe.
-func (f *Fence) runProbe(ctx context.Context) {
+func (f *probes) runProbe(ctx context.Context) {
 	f.mu.Lock()
 	free := time.Until(f.probedAt.Add(probePause))
 	f.mu.Unlock()
@@ -103,7 +114,7 @@ func (f *Fence) runProbe(ctx context.Context) {
 }
 
 // gather waits for the readers that are expected to come back, until they pay for an inventory.
-func (f *Fence) gather(ctx context.Context) {
+func (f *probes) gather(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, gatherFor)
 	defer cancel()
 	for ctx.Err() == nil && f.decideAsked(false).Do == Gather {
@@ -112,14 +123,14 @@ func (f *Fence) gather(ctx context.Context) {
 }
 
 // decideAsked decides how the current version is asked for.
-func (f *Fence) decideAsked(gathered bool) Action {
+func (f *probes) decideAsked(gathered bool) Action {
 	_, lists := f.worker.runs(listing)
 	return f.decide(Question{After: Asked, Gathered: gathered, Running: lists})
 }
 
 // ask returns the apiserver's current version, by an inventory where that costs about as little as a
 // probe. An inventory that takes long gives way to a probe, and may still confirm the state.
-func (f *Fence) ask(ctx context.Context) (uint64, error) {
+func (f *probes) ask(ctx context.Context) (uint64, error) {
 	if f.decideAsked(true).Do == TakeInventory && f.worker.claim(listing) {
 		answer := make(chan probe, 1)
 		f.worker.begun.Go(func() {
@@ -144,7 +155,7 @@ func (f *Fence) ask(ctx context.Context) (uint64, error) {
 	return version, err
 }
 
-func (f *Fence) countProbe(took time.Duration) {
+func (f *probes) countProbe(took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probedAt = time.Now()
@@ -153,7 +164,7 @@ func (f *Fence) countProbe(took time.Duration) {
 }
 
 // lastRefusal returns the refusal of the last probe that has failed.
-func (f *Fence) lastRefusal() refusal {
+func (f *probes) lastRefusal() refusal {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.refused

@@ -20,12 +20,24 @@ const (
 	mendRetry = time.Second
 )
 
+// recovery serves the reads whose proof has not come.
+type recovery struct {
+	*base
+	*inventories
+	*probes
+	*proofs
+
+	// mu guards these.
+	stalled    bool // a caller has given up, and no proof has succeeded since
+	recovering int  // readers that wait in recover
+}
+
 // recover is Prove for a read whose proof has not come and that does not pass. The version that it needs does not
 // change however long the read waits: it must not have to wait for ever newer events.
 //
 // All reads that wait share one inventory, which need not be cheap. If the store lacks events of it that do not
 // come, the fence calls diverged with ErrHeldBack.
-func (f *Fence) recover(ctx context.Context, n Need) (a Answer, err error) {
+func (f *recovery) recover(ctx context.Context, n Need) (a Answer, err error) {
 	if a.Version, err = f.versionFor(ctx, Need{Current: cmp.Or(n.Version, n.Current), Patient: true}); err != nil {
 		return a, err
 	}
@@ -42,7 +54,7 @@ func (f *Fence) recover(ctx context.Context, n Need) (a Answer, err error) {
 }
 
 // recovers reports whether a reader waits in recover.
-func (f *Fence) recovers() bool {
+func (f *recovery) recovers() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.recovering > 0
@@ -50,7 +62,7 @@ func (f *Fence) recovers() bool {
 
 // mend takes an inventory, or has the store replaced, as long as readers wait in recover. It takes at most
 // half of the time.
-func (f *Fence) mend(ctx context.Context) {
+func (f *recovery) mend(ctx context.Context) {
 	for idle := mendAfter; ; {
 		pause(ctx, idle)
 		if ctx.Err() != nil || !f.recovers() {
@@ -74,7 +86,7 @@ func (f *Fence) mend(ctx context.Context) {
 }
 
 // comesWithin reports whether the newest state reaches a version before a time has passed.
-func (f *Fence) comesWithin(ctx context.Context, limit time.Duration, version uint64) bool {
+func (f *recovery) comesWithin(ctx context.Context, limit time.Duration, version uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err := f.confirm(ctx, version)
@@ -85,7 +97,7 @@ func (f *Fence) comesWithin(ctx context.Context, limit time.Duration, version ui
 const retryInterval = time.Second
 
 // giveUp records that a read has waited in vain as long as it could: the next one would probably wait in vain too.
-func (f *Fence) giveUp() {
+func (f *recovery) giveUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stalled = true
@@ -93,7 +105,7 @@ func (f *Fence) giveUp() {
 }
 
 // endStall goes on to wait for a proof, on behalf of the read that has given up.
-func (f *Fence) endStall(ctx context.Context) {
+func (f *recovery) endStall(ctx context.Context) {
 	for delay := retryInterval; ctx.Err() == nil; delay = min(2*delay, stallRetry) {
 		version, err := f.currentVersion(ctx)
 		if err == nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // scheduleSecondWatch counts a second watch that starts now, and sets when the next one may.
-func (f *Fence) scheduleSecondWatch() {
+func (f *proofs) scheduleSecondWatch() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.secondWatch.next = time.Now().Add(secondWatchInterval << f.secondWatch.barren)
@@ -33,7 +33,7 @@ func (f *Fence) scheduleSecondWatch() {
 // runSecondWatch proves that the store is complete by the bookmarks of a second watch from the store's
 // version: the apiserver has no event between the last one that this watch delivered and the
 // bookmark behind it. Errors are ignored, because another second watch starts later.
-func (f *Fence) runSecondWatch(ctx context.Context) {
+func (f *proofs) runSecondWatch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, secondWatchLimit)
 	defer cancel()
 	start, bookmarks := time.Now(), 0
@@ -58,7 +58,7 @@ func (f *Fence) runSecondWatch(ctx context.Context) {
 
 // applySilence applies a proof as soon as the store has the events of the second watch, unless the store becomes
 // doubtful before.
-func (f *Fence) applySilence(ctx context.Context, proof cache.Silence, shared Shared) {
+func (f *proofs) applySilence(ctx context.Context, proof cache.Silence, shared Shared) {
 	var diverged error
 	confirmed := func() (ok bool) {
 		f.mu.Lock() // held until the proof is recorded: ConfirmComplete wakes readers that ask for it
