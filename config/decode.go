@@ -38,6 +38,8 @@ func (d *decoder) object(n *yaml.Node, into reflect.Value, path string) {
 		switch line, twice := seen[name]; {
 		case twice:
 			d.problem(key, field, "is set twice, first in line %d", line)
+		case gone[field] != "":
+			d.problem(key, field, "is no longer a field; %s", gone[field])
 		case !known:
 			d.problem(key, field, "is not a field%s", suggestion(name, names))
 		default:

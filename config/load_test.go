@@ -78,6 +78,7 @@ func TestProblemsOfWholeFiles(t *testing.T) {
 		{"two documents", head + "---\na: b\n", "f.yaml:3:1: the file must hold one document"},
 		{"no YAML", head + "listen: [\n", "f.yaml:"},
 		{"tabs", head + "log:\n\tlevel: info\n", "f.yaml:"},
+		{"gone", head + "proxy: {tunnel: [a:1]}\n", "f.yaml:3:9: proxy.tunnel: is no longer a field; the proxy leads to the API only"},
 		{"merge key", head + "log: {<<: {level: info}}\n", "f.yaml:3:7: log.<<: is not a field"},
 		{"certificate without key", head + "tls:\n  certFile: x\n", "f.yaml:4:3: tls: certFile and keyFile must be set together"},
 	} {

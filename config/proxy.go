@@ -18,12 +18,6 @@ type Proxy struct {
 	// means the address of the apiserver in the kubeconfig, the names of the Service kubernetes, and
 	// KUBERNETES_SERVICE_HOST.
 	Hosts []string `json:"hosts,omitempty"`
-	// Tunnel are other destinations to which clients may connect, host:port. Sluice does not see what
-	// passes. A name must not resolve to an address of this host or link.
-	Tunnel []string `json:"tunnel,omitempty" reload:"true"`
-	// UsersFile holds the users of the proxy, as htpasswd -B writes them: name and bcrypt hash. If it is
-	// empty, clients need not authenticate to the proxy. They always authenticate to the API.
-	UsersFile string `json:"usersFile,omitempty"`
 	// TLS is the certificate of the listener for clients that connect to the proxy by https; empty means
 	// http. Either way the connection to the API inside is encrypted.
 	TLS KeyPair `json:"tls,omitempty"`
@@ -34,7 +28,6 @@ func (x *Proxy) validate(p *problems) {
 		p.address("proxy.listen", x.Listen)
 	}
 	p.destinations("proxy.hosts", x.Hosts)
-	p.destinations("proxy.tunnel", x.Tunnel)
 	p.pair("proxy.tls", x.TLS.CertFile, x.TLS.KeyFile)
 }
 

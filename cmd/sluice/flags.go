@@ -59,8 +59,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&o.Admin.Listen, "admin-listen", "",
 		"address of the admin listener: health checks and metrics (default 127.0.0.1:9443)")
 	set.StringVar(&o.Proxy.Listen, "proxy-listen", "", "address of a listener for clients that use an HTTP proxy; default: none")
-	set.StringVar(&o.Proxy.UsersFile, "proxy-users-file", "",
-		"path of the users of that listener, lines as htpasswd -B writes them; default: everybody")
+	gone(set, "the proxy leads to the API only, where clients authenticate: remove the flag", "proxy-users-file")
 	set.BoolVar(&o.Admin.Profiling, "profiling", false, "serve /debug/pprof on the admin listener")
 	set.StringVar(&o.TLS.CertFile, "tls-cert-file", "",
 		"path of the serving certificate; without it Sluice issues one in --cert-dir")
@@ -98,7 +97,6 @@ func (f *flags) override(set *pflag.FlagSet, file *config.File) {
 		"listen":               {&file.Listen, &o.Listen},
 		"admin-listen":         {&file.Admin.Listen, &o.Admin.Listen},
 		"proxy-listen":         {&file.Proxy.Listen, &o.Proxy.Listen},
-		"proxy-users-file":     {&file.Proxy.UsersFile, &o.Proxy.UsersFile},
 		"tls-cert-file":        {&file.TLS.CertFile, &o.TLS.CertFile},
 		"tls-private-key-file": {&file.TLS.KeyFile, &o.TLS.KeyFile},
 		"cert-dir":             {&file.TLS.CertDir, &o.TLS.CertDir},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -32,18 +31,10 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 	}
 	log = log.Named("connect")
 	o := connect.Options{
-		Hosts: c.proxyHosts(file), Tunnel: destinations(file.Proxy.Tunnel), Limits: file.Limits,
-		Connections: c.gateway.Connections(), Handshakes: metrics.handshakes,
-		Grace: file.Shutdown.Delay.Duration + file.Shutdown.Grace.Duration, Log: log, Metrics: metrics.connect,
+		Hosts: c.proxyHosts(file), Limits: file.Limits,
+		Connections: c.gateway.Connections(), Handshakes: metrics.handshakes, Log: log, Metrics: metrics.connect,
 	}
 	c.checkNames(o.Hosts, log)
-	if path := file.Proxy.UsersFile; path != "" {
-		var err error
-		if o.Users, err = connect.NewUsers(path, log); err != nil {
-			return nil, err
-		}
-		c.followers = append(c.followers, o.Users.Run)
-	}
 	p := &explicitProxy{Proxy: connect.New(o), listen: file.Proxy.Listen}
 	if pair := file.Proxy.TLS; pair.CertFile != "" {
 		reloader, err := certs.NewReloader(pair.CertFile, pair.KeyFile, log)
@@ -104,8 +95,8 @@ func (p *explicitProxy) open(api net.Listener) (net.Listener, error) {
 	return p.Merge(api), nil
 }
 
-// serve serves the proxy until ctx has ended, the listener of the API is closed, and tunnels have ended.
-func (p *explicitProxy) serve(ctx context.Context) error { return p.Serve(ctx, p.listener, p.tls) }
+// serve serves the proxy until the listener of the API is closed.
+func (p *explicitProxy) serve() error { return p.Serve(p.listener, p.tls) }
 
 // ready returns the part about the proxy of the line that tells the addresses: the URL that clients set
 // as their proxy.

@@ -104,7 +104,4 @@ func (c *components) reload(file *config.File) {
 	c.access.Authenticator.SetTokenTTL(file.Authentication.TokenTTL.Duration)
 	c.access.Authorizer.SetTTLs(file.Authorization.AllowTTL.Duration, file.Authorization.DenyTTL.Duration)
 	c.resources.SetProofCost(proofCost(file.Cache.Proofs))
-	if c.proxy != nil {
-		c.proxy.SetTunnel(destinations(file.Proxy.Tunnel))
-	}
 }

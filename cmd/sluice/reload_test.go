@@ -148,12 +148,11 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	changed.Cache.Proofs.BytesPerSecond++
 	changed.Compression.Watches = true
 	*changed.Cache.EncodedBytes++
-	changed.Proxy.Tunnel = []string{"a:1"}
 	changed.Log.Level, changed.DebugHeaders = "debug", true
 	reload, restart := config.Changes(old, changed)
 	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.watchRecheck", "cache.encodedBytes",
 		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.seats", "limits.unauthenticatedUpstream",
-		"limits.upstreamStreams", "limits.longReads", "limits.queueWait", "proxy.tunnel", "log.level", "compression.watches", "debugHeaders"}
+		"limits.upstreamStreams", "limits.longReads", "limits.queueWait", "log.level", "compression.watches", "debugHeaders"}
 	if !slices.Equal(reload, want) || len(restart) > 0 {
 		t.Errorf("reloaded %q\nothers %q", reload, restart)
 	}

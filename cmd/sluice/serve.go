@@ -101,7 +101,7 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener, i
 		return nil
 	})
 	if c.proxy != nil {
-		group.Go(func() error { return c.proxy.serve(ctx) })
+		group.Go(c.proxy.serve)
 	}
 	for _, run := range inBackground {
 		group.Go(func() error { return run(background) })

@@ -43,19 +43,3 @@ func (c *earlyConn) Read(p []byte) (int, error) {
 
 // NetConn returns the wrapped connection, as that of tls.Conn does.
 func (c *earlyConn) NetConn() net.Conn { return c.Conn }
-
-// closeWrite tells the peer that no more bytes follow. A connection that can only be closed is closed.
-func closeWrite(c net.Conn) {
-	for {
-		switch x := c.(type) {
-		case interface{ CloseWrite() error }:
-			_ = x.CloseWrite()
-			return
-		case interface{ NetConn() net.Conn }:
-			c = x.NetConn()
-		default:
-			_ = c.Close()
-			return
-		}
-	}
-}

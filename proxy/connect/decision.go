@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,52 +17,31 @@ import (
 
 // What is decided about a connection, as it stands in the metric and the log.
 const (
-	decisionIntercepted     = "intercepted"
-	decisionTunneled        = "tunneled"
-	decisionNotAllowed      = "not-allowed"     // the destination is on no list
-	decisionInvalid         = "invalid"         // the destination is not host:port
-	decisionNotConnect      = "not-connect"     // a request that is not a CONNECT
-	decisionUnauthenticated = "unauthenticated" // no user of the proxy
-	decisionBusy            = "busy"            // too many unknown passwords to verify
-	decisionUnreachable     = "unreachable"     // a tunnel could not be opened
-	decisionShuttingDown    = "shutting-down"   // the API listener is closed
+	decisionIntercepted  = "intercepted"
+	decisionNotAllowed   = "not-allowed"   // the destination is not the apiserver
+	decisionInvalid      = "invalid"       // the destination is not host:port
+	decisionNotConnect   = "not-connect"   // a request that is not a CONNECT
+	decisionShuttingDown = "shutting-down" // the API listener is closed
 )
 
 // connect decides about a CONNECT. It looks only at the request target, which alone names the
 // destination (RFC 9112, section 3.2.3).
 func (p *Proxy) connect(_ string, c *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 	r := c.Req
-	if p.options.Users != nil {
-		switch err := p.options.Users.verify(r); {
-		case errors.Is(err, errBusy):
-			return p.reject(c, decisionBusy, newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-				message.ProxyBusy.Say())), ""
-		case err != nil:
-			return p.reject(c, decisionUnauthenticated, newRefusal(http.StatusProxyAuthRequired, metav1.StatusReasonUnauthorized,
-				message.ProxyPassword.Say())), ""
-		}
-	}
 	d, err := config.ParseDestination(r.RequestURI)
 	if err != nil || r.ContentLength != 0 {
 		return p.reject(c, decisionInvalid, newRefusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
 			message.ProxyInvalid.Say())), ""
 	}
-	switch {
-	case p.hosts[d]:
-		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.intercept}, ""
-	case (*p.allowed.Load())[d]:
-		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.tunnel(d)}, ""
+	if !p.hosts[d] {
+		return p.reject(c, decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
+			message.ProxyOnlyAPI.Say(p.onlyAPI()))), ""
 	}
-	return p.reject(c, decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
-		message.ProxyOnlyAPI.Say(p.onlyAPI(true)))), ""
+	return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.intercept}, ""
 }
 
-// onlyAPI says where the proxy leads, and by what name if the client may use the proxy. It names no
-// destination of a tunnel: who may use one knows it.
-func (p *Proxy) onlyAPI(named bool) string {
-	if !named {
-		return "this proxy leads only to the Kubernetes API"
-	}
+// onlyAPI says where the proxy leads.
+func (p *Proxy) onlyAPI() string {
 	return fmt.Sprintf("this proxy leads only to the Kubernetes API, at %v", p.options.Hosts[0])
 }
 

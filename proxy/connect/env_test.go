@@ -2,16 +2,13 @@ package connect
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -26,18 +23,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const grace = 10 * time.Second
-
 // env is a Proxy on in-memory connections, in virtual time. The API behind it echoes.
 type env struct {
 	*testing.T
 	proxy    *Proxy
 	listener *proxytest.Listener // of the proxy
 	api      net.Listener        // of the API
-	begin    func()              // begins the shutdown, before the API listener closes
-	shutdown func()              // begins the shutdown and closes the API listener
-	dialed   []string            // what tunnels connected to
-	targets  chan net.Conn       // the far ends of tunnels
 	served   chan error          // what Serve returned
 }
 
@@ -52,34 +43,19 @@ func run(t *testing.T, change func(*Options), test func(e *env)) {
 		file := &config.File{}
 		file.Default()
 		o := Options{
-			Hosts: destinations(t, "kubernetes.default.svc:443", "10.0.0.1:6443", "[2001:db8::1]:443"), Tunnel: destinations(t, "registry.example.com:443"),
+			Hosts:  destinations(t, "kubernetes.default.svc:443", "10.0.0.1:6443", "[2001:db8::1]:443"),
 			Limits: file.Limits, Connections: connections.New(ledger(100)),
-			Grace: grace, Log: zap.NewNop(), Metrics: NewMetrics(prometheus.NewRegistry()),
+			Log: zap.NewNop(), Metrics: NewMetrics(prometheus.NewRegistry()),
 		}
 		if change != nil {
 			change(&o)
 		}
-		e := &env{T: t, proxy: New(o), listener: proxytest.NewListener(), targets: make(chan net.Conn, 10), served: make(chan error, 1)}
-		e.proxy.lookup = func(context.Context, string) ([]netip.Addr, error) {
-			return []netip.Addr{netip.MustParseAddr("198.51.100.1")}, nil
-		}
-		e.proxy.dial = func(_ context.Context, _, address string) (net.Conn, error) {
-			e.dialed = append(e.dialed, address)
-			near, far := net.Pipe()
-			e.targets <- far
-			return near, nil
-		}
+		e := &env{T: t, proxy: New(o), listener: proxytest.NewListener(), served: make(chan error, 1)}
 		e.api = e.proxy.Merge(proxytest.NewListener())
 		go echo(o.Connections.Listener(e.api))
-		ctx, cancel := context.WithCancel(t.Context())
-		e.begin = cancel
-		e.shutdown = func() {
-			cancel()
-			_ = e.api.Close()
-		}
-		go func() { e.served <- e.proxy.Serve(ctx, e.listener, nil) }()
+		go func() { e.served <- e.proxy.Serve(e.listener, nil) }()
 		test(e)
-		e.shutdown()
+		_ = e.api.Close()
 		if err := <-e.served; err != nil {
 			t.Error(err)
 		}

@@ -36,10 +36,7 @@ func (f refusal) response() *http.Response {
 
 func (f refusal) header() http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-cache, private"}, "Connection": {"close"}}
-	switch f.Code {
-	case http.StatusProxyAuthRequired:
-		h.Set("Proxy-Authenticate", `Basic realm="sluice", charset="UTF-8"`)
-	case http.StatusServiceUnavailable:
+	if f.Code == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
 	}
 	return h
@@ -57,14 +54,14 @@ func (f refusal) body() []byte {
 func (p *Proxy) refusePlain(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
 	p.refused(r, decisionNotConnect)
 	return r, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
-		message.ProxyNotPlain.Say(p.onlyAPI(p.options.Users == nil))).response()
+		message.ProxyNotPlain.Say(p.onlyAPI())).response()
 }
 
 // misdirected refuses a request that was meant for a server and not for a proxy.
 func (p *Proxy) misdirected(w http.ResponseWriter, r *http.Request) {
 	p.refused(r, decisionNotConnect)
 	f := newRefusal(http.StatusMisdirectedRequest, metav1.StatusReasonInvalid,
-		message.ProxyAddress.Say(p.onlyAPI(p.options.Users == nil)))
+		message.ProxyAddress.Say(p.onlyAPI()))
 	h := w.Header()
 	for name, values := range f.header() {
 		h[name] = values

@@ -11,21 +11,14 @@ import (
 
 	"sluice/proxy/accept"
 	"sluice/proxy/handshake"
-	"sluice/proxy/wait"
 )
 
-// maxHeaderBytes is the size of a CONNECT with a password, many times over.
+// maxHeaderBytes is the size of a CONNECT, many times over.
 const maxHeaderBytes = 4 << 10
 
 // Serve serves the proxy on l, over TLS if config is not nil, and closes l. It accepts connections as
-// long as the API does: until the listener of Merge is closed, which must have been created before. It
-// returns once the tunnels have ended, and cuts those that are open Options.Grace after ctx ended.
-func (p *Proxy) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
-	defer p.cutAll()
-	defer context.AfterFunc(ctx, func() {
-		wait.Pause(p.cut, p.options.Grace)
-		p.cutAll()
-	})()
+// long as the API does: until the listener of Merge is closed, which must have been created before.
+func (p *Proxy) Serve(l net.Listener, config *tls.Config) error {
 	server := p.newServer(config)
 	failed := make(chan error, 1)
 	go func() {
@@ -41,7 +34,6 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, config *tls.Config) e
 	select {
 	case err = <-failed:
 		err = fmt.Errorf("proxy listener: %w", err)
-		p.cutAll() // nothing of the process can go on
 	case <-p.api.Context().Done():
 	}
 	p.shutdown(server)
@@ -67,8 +59,11 @@ func (p *Proxy) newServer(config *tls.Config) *http.Server {
 	return server
 }
 
+// shutdown waits for the answers that are being written, which are short.
 func (p *Proxy) shutdown(server *http.Server) {
-	if server.Shutdown(p.cut) != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
 		_ = server.Close()
 	}
 	p.requests.Wait()

@@ -54,9 +54,8 @@ type conn struct {
 	grant  *accounts.Grant // of a silent client, then of the stranger, then of the user
 	known  bool            // it counts for user
 	user   accounts.Account
-	closed bool   // it is cut
-	gone   bool   // its server has closed it
-	closes func() // called when it is cut, if not nil
+	closed bool // it is cut
+	gone   bool // its server has closed it
 }
 
 func (l *Limiter) conn(accepted net.Conn) *conn {
@@ -246,30 +245,8 @@ func (c *conn) cut() error {
 		s.awaited.Broadcast()
 	}
 	c.leave()
-	closes := c.closes
 	c.mu.Unlock()
-	if closes != nil {
-		closes()
-	}
 	return c.Conn.Close()
-}
-
-// WhileOpen returns a context that ends with ctx, or when the connection closes, as it does in favor of others. It is for
-// what is done for a connection that nobody reads; the caller must call cancel, and no connection has two at a time.
-func WhileOpen(ctx context.Context, of net.Conn) (_ context.Context, cancel context.CancelFunc) {
-	ctx, cancel = context.WithCancel(ctx)
-	if c := unwrap(of); c != nil && !c.onClose(cancel) {
-		cancel()
-	}
-	return ctx, cancel
-}
-
-// onClose has f called when the connection closes, and returns false if it is closed.
-func (c *conn) onClose(f func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closes = f
-	return !c.closed
 }
 
 type connKey struct{}

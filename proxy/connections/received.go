@@ -2,7 +2,6 @@ package connections
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -133,15 +132,6 @@ func (c *conn) change(f func(*streams)) {
 	f(c.received.streams)
 	if c.count() != nil {
 		c.evict()
-	}
-}
-
-// Tunneled tells that what a connection receives from now on is no header of a request, and takes no memory.
-func Tunneled(c net.Conn) {
-	if counted := unwrap(c); counted != nil {
-		counted.received.http1.Store(true)
-		counted.requests.Add(1)
-		counted.settle()
 	}
 }
 

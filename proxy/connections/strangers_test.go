@@ -73,11 +73,6 @@ func TestStrangersTakeTurnsOfTheProcessors(t *testing.T) {
 				if len(l.speak(known)) == 0 {
 					t.Error("one that is known waits")
 				}
-				tunnel := l.accept("192.0.2.1:1")
-				all = append(all, tunnel)
-				if Tunneled(tunnel); len(l.speak(tunnel)) == 0 {
-					t.Error("a tunnel waits")
-				}
 				end(l, first)
 				synctest.Wait()
 				if len(next) == 0 || len(waits) > 0 && name != "takes long" {

@@ -72,17 +72,12 @@ var (
 
 // Messages of the explicit proxy.
 var (
-	ProxyBusy     = Message{"proxy-busy", "the proxy is verifying other passwords", "try again later"}
-	ProxyPassword = Message{"proxy-unauthenticated", "the proxy needs the name and password of one of its users",
-		"put them into the URL of the proxy"}
 	ProxyInvalid = Message{"proxy-invalid", "a CONNECT must name host:port and have no body", "correct the client"}
 	ProxyOnlyAPI = Message{"proxy-not-allowed", "%s",
-		"exempt other destinations by NO_PROXY, or list them in proxy.tunnel of the configuration"}
+		"exempt other destinations by NO_PROXY"}
 	ProxyNotPlain = Message{"proxy-not-connect", "this proxy forwards no plain HTTP; %s", "use https"}
 	ProxyAddress  = Message{"proxy-misdirected", "this is the address of a proxy; %s", "set it as HTTPS_PROXY or proxy-url"}
 	ProxyEnding   = Message{"proxy-shutting-down", "the proxy is shutting down", "try again"}
-	ProxyNowhere  = Message{"proxy-unreachable", "the destination cannot be reached",
-		"see that it listens, and its name in proxy.tunnel"}
 )
 
 // All are the messages.
@@ -92,5 +87,5 @@ var All = []Message{
 	LongToken, NotLogged, NotGranted, UnknownHost, BadQuestion, RequestForgotten, NotReviewed, LoggedOut, Revoked,
 	TooSlow, Unwritable, NotProven, Discarded,
 	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
-	ProxyBusy, ProxyPassword, ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding, ProxyNowhere,
+	ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding,
 }
