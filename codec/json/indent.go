@@ -1,9 +1,7 @@
 package json
 
 import (
-	"encoding/binary"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -44,9 +42,6 @@ func AppendIndent(dst, src []byte, depth int) []byte {
 
 // appendIndent is AppendIndent, with the places of AppendBoundedIndent. If bounded, it stops and returns false once a value is
 // too long.
-//
-// It copies whole words and lines, which may write behind what it appends: out always has room for the rest of src, and
-// for a line and slack besides.
 func appendIndent(dst, src []byte, depth int, bounded bool, places []int) ([]byte, bool) {
 	opened := false                          // the last token was an opening bracket
 	outer, from, begin := depth, 0, len(dst) // of the present value: its level, where it begins in src and in dst
@@ -54,123 +49,60 @@ func appendIndent(dst, src []byte, depth int, bounded bool, places []int) ([]byt
 	if bounded {
 		limit = begin + MaxIndented(len(src)) // where the value ends is not known yet
 	}
-	out, n := dst[:cap(dst)], len(dst)
-	for i := 0; i < len(src); {
-		if n > limit {
-			return out[:n], false
-		}
-		if rest := len(src) - i; len(out)-n < rest+2*depth+slack {
-			out = slices.Grow(out[:n], 2*(rest+depth+slack))
-			out = out[:cap(out)]
-		}
+	dst = slices.Grow(dst, len(src)+slack)
+	for i := 0; i < len(src) && len(dst) <= limit; {
 		c := src[i]
 		kind := class[c]
-		if kind&shut != 0 {
-			if depth--; !opened {
-				n = putLine(out, n, depth)
-			}
-			out[n], opened = c, false
-			n, i = n+1, i+1
-			continue
-		}
 		if isSpace(c) {
 			i++
 			continue
 		}
-		if opened {
-			n, opened = putLine(out, n, depth), false
+		if kind&shut != 0 {
+			depth--
 		}
+		if opened != (kind&shut != 0) { // a first member or element, or a bracket behind the last one
+			dst = appendLine(dst, depth)
+		}
+		opened = kind&open != 0
+		end := i + 1
 		switch {
 		case kind&quote != 0:
-			further := n - i
-			n, i = putString(out, n, src, i)
-			for ; len(places) > 0 && places[0] < i; places = places[1:] {
-				places[0] += further
+			if end, _ = SkipString(src, i); end < 0 {
+				end = len(src) // of a part of a document
 			}
-			if i < len(src) && src[i] == ':' {
-				out[n], out[n+1] = ':', ' '
-				n, i = n+2, i+1
+			for ; len(places) > 0 && places[0] < end; places = places[1:] {
+				places[0] += len(dst) - i
 			}
-			continue
 		case kind&scalar != 0:
-			for ; i < len(src) && class[src[i]]&scalar != 0; i++ {
-				out[n] = src[i]
-				n++
+			for end < len(src) && class[src[end]]&scalar != 0 {
+				end++
 			}
-			continue
-		case kind&open != 0:
-			opened = true
+		case opened:
 			depth++
-		case c == ':':
-			out[n], c = c, ' '
-			n++
-		case c == ',':
-			out[n] = c
+		}
+		dst, i = append(dst, src[i:end]...), end
+		switch c {
+		case ':':
+			dst = append(dst, ' ')
+		case ',':
 			between := bounded && depth == outer
-			if between && n-begin > MaxIndented(i-from) {
-				return out[:n], false
+			if between && len(dst)-1-begin > MaxIndented(i-1-from) {
+				return dst, false
 			}
-			if n = putLine(out, n+1, depth); between {
-				from, begin = i+1, n
+			if dst = appendLine(dst, depth); between {
+				from, begin = i, len(dst)
 				limit = begin + MaxIndented(len(src)-from)
 			}
-			i++
-			continue
 		}
-		out[n] = c
-		n, i = n+1, i+1
 	}
-	if out = out[:n]; opened {
-		out = appendLine(out, depth)
+	if opened {
+		dst = appendLine(dst, depth)
 	}
-	return out, !bounded || len(out)-begin <= MaxIndented(len(src)-from)
+	return dst, !bounded || len(dst)-begin <= MaxIndented(len(src)-from)
 }
 
-// slack is how far the put functions may write behind what they put, and more than a token besides strings takes.
+// slack is how much longer than its source a short value may become before its buffer grows.
 const slack = 64
-
-// newLine is a line break and the indentation of the levels up to putLine's limit.
-var newLine = [32]byte([]byte("\n                               "))
-
-// putLine puts a line break and an indentation at out[n], and returns where it ends.
-func putLine(out []byte, n, depth int) int {
-	if uint(depth) < uint(len(newLine)/2) {
-		*(*[len(newLine)]byte)(out[n:]) = newLine
-		return n + 1 + 2*depth
-	}
-	return len(appendLine(out[:n], depth))
-}
-
-// putString copies the string that begins at src[i] to out[n], and returns where both end.
-func putString(out []byte, n int, src []byte, i int) (int, int) {
-	for {
-		out[n] = src[i] // a quote, or what is escaped
-		n, i = n+1, i+1
-		for i+8 <= len(src) {
-			w := binary.LittleEndian.Uint64(src[i:])
-			binary.LittleEndian.PutUint64(out[n:], w)
-			q, e := w^('"'*lowBits), w^('\\'*lowBits)
-			if m := ((q-lowBits) & ^q | (e-lowBits) & ^e) & highBits; m != 0 {
-				k := bits.TrailingZeros64(m) >> 3
-				n, i = n+k, i+k
-				break
-			}
-			n, i = n+8, i+8
-		}
-		for ; i < len(src) && src[i] != '"' && src[i] != '\\'; i++ {
-			out[n] = src[i]
-			n++
-		}
-		if i == len(src) {
-			return n, i
-		}
-		c := src[i]
-		out[n] = c
-		if n, i = n+1, i+1; c == '"' || i == len(src) {
-			return n, i
-		}
-	}
-}
 
 // appendLine begins a new line at the given level.
 func appendLine(dst []byte, depth int) []byte {
