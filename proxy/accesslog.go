@@ -14,13 +14,16 @@ import (
 	"sluice/proxy/why"
 )
 
-// sourceHeader is the response header that Options.DebugHeaders adds: the source and the reason, as
-// in "cache; up-to-date", and "; transcoded" after them if Sluice converted the response.
-const sourceHeader = "Sluice-Source"
-
-// asOfHeader is the response header that says which state a response from the cache shows. Options.DebugHeaders adds it
-// to all of them, and a request asks for it by the same header with the value wanted.
-const asOfHeader, wanted = "Sluice-As-Of", "?1"
+// Headers of responses. Options.DebugHeaders adds them to all, and a request asks for one by the same header with the value
+// wanted.
+const (
+	// sourceHeader has the source and the reason, as in "cache; up-to-date", and "; transcoded" after them if Sluice converted
+	// the response.
+	sourceHeader = "Sluice-Source"
+	// asOfHeader says which state a response from the cache shows.
+	asOfHeader = "Sluice-As-Of"
+	wanted     = "?1"
+)
 
 // accessLog logs and counts requests.
 type accessLog struct {
@@ -65,7 +68,7 @@ func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest
 
 // header is called before the response header is written.
 func (l *loggedRequest) header(code int) {
-	if l.debugHeaders.Load() {
+	if l.debugHeaders.Load() || l.r.Header.Get(sourceHeader) == wanted && mayKnowSource(l.info, code) {
 		l.Header().Set(sourceHeader, sourceOf(&l.info.Outcome))
 	}
 	if o := &l.info.Outcome; o.AsOf.Version > 0 && (l.debugHeaders.Load() || l.r.Header.Get(asOfHeader) == wanted) {
@@ -79,6 +82,16 @@ func (l *loggedRequest) header(code int) {
 		l.keep(code)
 		writeLine(l.log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
 	}
+}
+
+// mayKnowSource reports whether the caller may know how the request was answered: it tells nothing of resources that the caller
+// may not read, and nothing to callers without a name.
+func mayKnowSource(info *request.Info, code int) bool {
+	switch code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return info.Outcome.Source == request.SourceCache
+	}
+	return info.Caller != request.Unauthenticated
 }
 
 // opens reports whether a response with this status code starts a watch.
@@ -99,9 +112,6 @@ func (l *loggedRequest) keep(code int) {
 		Code: code, Reason: info.Outcome.Reason, Exists: exists(l.r, info, code), Known: info.Caller != request.Unauthenticated,
 		Verb: verbOf(l.r, info), User: info.User, Agent: l.r.UserAgent(),
 		Resource: info.Resource, Version: info.APIVersion, Group: info.APIGroup,
-	}
-	if l.r.Method == http.MethodGet && info.IsResourceRequest && info.Subresource == "" {
-		q.Path, q.Query, q.Accept = info.Path, l.r.URL.RawQuery, l.r.Header.Get("Accept")
 	}
 	l.kept.Add(class, &q)
 }

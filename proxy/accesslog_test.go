@@ -324,3 +324,33 @@ func TestStrangersPushNoRequestOfUsersOut(t *testing.T) {
 		}
 	}
 }
+
+// TestACallerLearnsTheSourceOnlyOfWhatItMayRead, if it asks for it.
+func TestACallerLearnsTheSourceOnlyOfWhatItMayRead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		asked  string
+		caller request.Caller
+		source string
+		code   int
+		told   bool
+	}{
+		"from the cache":        {"?1", request.BearerToken, request.SourceCache, 200, true},
+		"missing in the cache":  {"?1", request.BearerToken, request.SourceCache, 404, true},
+		"passed":                {"?1", request.BearerToken, request.SourceUpstream, 200, true},
+		"gone":                  {"?1", request.ClientCert, request.SourceUpstream, 410, true},
+		"refused by a limit":    {"?1", request.BearerToken, request.SourceGateway, 429, true},
+		"not asked":             {"", request.BearerToken, request.SourceCache, 200, false},
+		"forbidden":             {"?1", request.BearerToken, request.SourceUpstream, 403, false},
+		"not there, or not his": {"?1", request.BearerToken, request.SourceUpstream, 404, false},
+		"may not act for them":  {"?1", request.ClientCert, request.SourceGateway, 403, false},
+		"unauthenticated":       {"?1", request.Unauthenticated, request.SourceUpstream, 200, false},
+	} {
+		s := respond("GET", "/api/v1/pods", http.Header{"Sluice-Source": {tt.asked}}, false, func(w http.ResponseWriter, info *request.Info) {
+			info.Caller, info.Outcome = tt.caller, request.Outcome{Source: tt.source, Reason: "reason"}
+			w.WriteHeader(tt.code)
+		})
+		if told := s.response.Header().Get("Sluice-Source"); (told != "") != tt.told {
+			t.Errorf("%s: told %q", name, told)
+		}
+	}
+}

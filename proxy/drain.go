@@ -9,7 +9,6 @@ import (
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
-	"sluice/proxy/why"
 )
 
 const (
@@ -65,7 +64,6 @@ func (g *Gateway) watchesEnd() bool {
 }
 
 func refuseDraining(w http.ResponseWriter, r *http.Request) {
-	request.From(r.Context()).Why.Rule(why.Place, false, func() string { return "Sluice is shutting down" })
 	request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: "shutting-down"}
 	w.Header().Set("Connection", "close")
 	response.Error(w, r, errShuttingDown)

@@ -59,7 +59,6 @@ type Options struct {
 type Gateway struct {
 	options     Options
 	handler     http.Handler
-	foresight   http.Handler // of dry runs: the filters of handler that decide about a request
 	connections *connections.Limiter
 	control     *flowcontrol.Control
 	places      *flowcontrol.Upstream
@@ -114,9 +113,6 @@ func New(o Options) *Gateway {
 		g.control.WithFlowControl,
 		o.Access.Authorizer.WithImpersonation,
 	)
-	g.foresight = chain(http.HandlerFunc(g.reads.Foresee),
-		g.withDrain, withHeaderLimit(l.HeaderFields), withValidation(o.Upstream),
-		g.control.WithFlowControl, o.Access.Authorizer.WithImpersonation)
 	return g
 }
 

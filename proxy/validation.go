@@ -7,7 +7,6 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/upstream"
-	"sluice/proxy/why"
 )
 
 // reasonAmbiguous is the Outcome.Reason of a request that another server could understand differently.
@@ -33,7 +32,6 @@ func validated(w http.ResponseWriter, r *http.Request, u *upstream.Upstream) boo
 		w.Header().Set("Connection", "close")
 	}
 	if err != nil {
-		info.Why.Rule(why.Meaning, false, err.Error)
 		info.Outcome.Source, info.Outcome.Reason = request.SourceGateway, reasonAmbiguous
 		response.Error(w, r, err)
 	}

@@ -38,13 +38,13 @@ func (f *Fence) Prove(ctx context.Context, n Need) (a Answer, err error) {
 	return a, err
 }
 
-// Foresee returns what Prove would do for a read after a step, and why. It does nothing.
-func (f *Fence) Foresee(n Need, after Step) (Action, Question, Facts) {
-	q, facts := n.question(after), f.Facts()
+// Foresee returns what Prove would do first for a read that arrives. It does nothing.
+func (f *Fence) Foresee(n Need) Do {
+	facts, q := f.Facts(), n.question(Arrived)
 	facts.Reads++
 	facts.UnderWay += q.Work
 	facts.Lately = max(facts.Lately, facts.UnderWay)
-	return Next(q, facts), q, facts
+	return Next(q, facts).Do
 }
 
 // next decides what is done for a need after a step. A read that may not pass after all is decided about again.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -110,14 +111,13 @@ func TestJSONAndYAMLAreTheSameValue(t *testing.T) {
 		answers["GET /see/v1alpha1/"+path] = string(body)
 	}
 	answers["GET /see/v1alpha1/why"] = `{"apiVersion": "sluice/v1alpha1", "kind": "RequestList", "items": [{"id": "1", "user": "yes: <no>"}]}`
-	answers["POST /see/v1alpha1/why"] = `{"apiVersion": "sluice/v1alpha1", "kind": "Explanation", "verdict": "served", "rules": [{"n": 1}]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(answers[r.Method+" "+r.URL.Path]))
 	}))
 	defer server.Close()
 	for command, kind := range map[string]string{
 		"status": "Status", "clients": "ClientList",
-		"clients --hints": "ClientList", "watches": "OpenWatchList", "why --last 1": "RequestList", "why /version": "Explanation",
+		"clients --hints": "ClientList", "watches": "OpenWatchList", "why --last 1": "RequestList",
 	} {
 		var got [2]map[string]any
 		for i, format := range []string{"json", "yaml"} {
@@ -164,8 +164,8 @@ func TestEveryFormatIsCompletedAndTaken(t *testing.T) {
 		}
 		commands++
 		want := []string{"text", "wide", "json", "yaml"}
-		if c.Name() == "verify" {
-			want = slices.DeleteFunc(want, func(format string) bool { return format == "wide" }) // it prints no table
+		if c.Name() == "verify" || c.Name() == "why" {
+			want = slices.DeleteFunc(want, func(format string) bool { return format == "wide" }) // they print no wide table
 		}
 		out, _ := execute(t, "__complete", c.Name(), "-o", "")
 		for _, format := range append(want, "xml") {
@@ -237,30 +237,71 @@ func TestAScreenShowsTheFirstLines(t *testing.T) {
 func TestOtherAnswersAreNoLists(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"kind": "Status"}`)) }))
 	defer server.Close()
-	for _, arguments := range [][]string{{"clients"}, {"watches"}, {"status"}, {"why", "--last=1"}, {"why", "/api"}} {
+	for _, arguments := range [][]string{{"clients"}, {"watches"}, {"status"}, {"why", "--last=1"}} {
 		if _, code := execute(t, append(arguments, "--address", server.URL)...); code != exitUnknown {
 			t.Errorf("%s: exit %d", arguments, code)
 		}
 	}
 }
 
-// TestWhyPrintsNothingThatControlsTheTerminal of what a client has chosen.
-func TestWhyPrintsNothingThatControlsTheTerminal(t *testing.T) {
+// TestWhyMakesTheRequestAndTellsWhatTheAnswerSays, and nothing that controls the terminal.
+func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 	const bad = "\x1b[2J\u202eagent\u009b\n"
-	mux := http.NewServeMux()
-	answer := func(v any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
-	}
-	mux.HandleFunc("GET /see/v1alpha1/why", answer(see.WhyList{Kind: "RequestList", Items: []why.Seen{{Verb: bad, Resource: bad, User: bad, Agent: bad}}}))
-	mux.HandleFunc("POST /see/v1alpha1/why", answer(see.WhyExplanation{Kind: "Explanation", Explanation: &why.Explanation{
-		Verdict: why.Served, Sentence: bad, Rules: []why.Row{{Answer: why.No, Facts: bad}},
-	}}))
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	for _, arguments := range [][]string{{"--last=1"}, {"/api"}} {
-		out, _ := execute(t, append([]string{"why", "--address=" + server.URL}, arguments...)...)
-		if !strings.Contains(out, "?[2J?agent??") || strings.ContainsAny(out, "\x1b\u202e\u009b") {
-			t.Errorf("why %v: %q", arguments, out)
+	var got *http.Request
+	var source, body string
+	code := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		if source != "" {
+			w.Header().Set("Sluice-Source", source)
 		}
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	kubeconfig := kubeconfigFor(t, server.URL+"/prefix")
+	refused, err := json.Marshal(metav1.Status{Message: bad})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		source, body string
+		code, exit   int
+		says         string
+	}{
+		{"cache; any-version", "", 200, 0, "SERVED any-version: the answer is 200 OK"},
+		{"cache; up-to-date; transcoded", "", 200, 0, "SERVED up-to-date: "},
+		{"upstream; excluded", "", 200, 1, "PASSED excluded: the answer is 200 OK\nDo: "},
+		{"gateway; too-many-streams", string(refused), 429, 1, "REFUSED too-many-streams: the answer is 429 Too Many Requests: ?[2J?agent"},
+		{"", string(refused), 403, 1, "REFUSED the answer is 403 Forbidden: ?[2J?agent"},
+		{"", `{"message": "Sluice: no"}`, 400, 1, "REFUSED the answer is 400 Bad Request: Sluice: no\n"},
+		{"", "", 404, 2, "UNKNOWN the answer is 404 Not Found\nDo: look whether the path is right"},
+		{"", "", 200, 2, "leads to Sluice"},
+	} {
+		source, body, code = tt.source, tt.body, tt.code
+		out, exit := execute(t, "why", "https://elsewhere:1/api/v1/pods?watch=1", "-H", "Accept: text/x", "--kubeconfig", kubeconfig)
+		if exit != tt.exit || !strings.Contains(out, tt.says) || strings.ContainsAny(out, "\x1b\u202e\u009b") {
+			t.Errorf("%+v: exit %d\n%q", tt, exit, out)
+		}
+		if got.Method != http.MethodGet || got.RequestURI != "/prefix/api/v1/pods?watch=1" || got.Header.Get("Accept") != "text/x" || got.Header.Get("Sluice-Source") != "?1" {
+			t.Errorf("asks %s %s %v", got.Method, got.RequestURI, got.Header)
+		}
+	}
+	for _, args := range [][]string{{}, {"api"}, {"/api", "--last=1"}, {"/api", "-H", "x"}, {"/api", "-X", "POST"}, {"/api", "--as-user=x"}, {"-f", "-"}} {
+		if out, exit := execute(t, append([]string{"why", "--kubeconfig", kubeconfig}, args...)...); exit != exitUnknown || out != "" {
+			t.Errorf("why %q: exit %d\n%s", args, exit, out)
+		}
+	}
+}
+
+// TestLastRequestsPrintNothingThatControlsTheTerminal of what a client has chosen.
+func TestLastRequestsPrintNothingThatControlsTheTerminal(t *testing.T) {
+	const bad = "\x1b[2J\u202eagent\u009b\n"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(see.WhyList{Kind: "RequestList", Items: []why.Seen{{Verb: bad, Resource: bad, User: bad, Agent: bad}}})
+	}))
+	t.Cleanup(server.Close)
+	if out, _ := execute(t, "why", "--address="+server.URL, "--last=1"); !strings.Contains(out, "?[2J?agent??") || strings.ContainsAny(out, "\x1b\u202e\u009b") {
+		t.Errorf("%q", out)
 	}
 }

@@ -25,7 +25,7 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	if o.Names {
 		o.Heaviest = c.accounts.Heaviest
 	}
-	o.Why = &see.Why{Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(), Names: o.Names}
+	o.Why = &see.Why{Kept: c.gateway.Kept(), Names: o.Names}
 	o.Stalled = c.resources.Stalled
 	s := see.NewSampler(o)
 	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))

@@ -9,12 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"sluice/proxy/see"
 	"sluice/proxy/why"
@@ -23,125 +23,154 @@ import (
 // whyFlags are the command line flags of why.
 type whyFlags struct {
 	adminClient
-	output             printer
-	file, method, show string
-	headers            []string
-	last               int
-	user               string
-	groups             []string
+	output  printer
+	show    string
+	headers []string
+	last    int
 }
 
 func whyCommand() *cobra.Command {
 	var f whyFlags
 	c := &cobra.Command{
-		Use:   "why (URL | -f FILE | --last N)",
-		Short: "Say whether a request would be served or passed, and by which rule",
-		Long: `Say whether a request would be served from the cache or passed to the apiserver if you made it now, and by which rule, or
-print the last requests. It exits with 0 if the request is served, with 1 if it is passed or refused, and with 2 if the
-answer is unknown.`,
-		Example: `  sluice why '/api/v1/configmaps?resourceVersion=0' -o wide
-  echo 'GET /api/v1/configmaps?watch=1&resourceVersion=0' | sluice why --filename -
+		Use:   "why (URL | --last N)",
+		Short: "Make a request, and say whether it was served or passed, and why",
+		Long: `Make a GET request to the Sluice of the kubeconfig, read the head of the answer, and say whether it was served from the
+cache or passed to the apiserver, why, and what to do about it; or print the last requests. It exits with 0 if the request
+was served, with 1 if it was passed or refused, and with 2 if the answer does not tell.`,
+		Example: `  sluice why '/api/v1/configmaps?resourceVersion=0'
+  sluice why '/api/v1/configmaps?watch=1&resourceVersion=0' -H 'Accept: application/vnd.kubernetes.protobuf' -o yaml
   sluice why --last 20 --show served`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.Context(), strings.Join(args, ""), c.InOrStdin(), c.OutOrStdout())
+			return f.run(c.Context(), strings.Join(args, ""), c.OutOrStdout())
 		},
 	}
 	set := f.prepare(c)
-	f.output.register(c, "all rules")
-	set.StringVarP(&f.file, "filename", "f", "", "path of a request as it is sent: a line of method and URL, and headers; - for stdin")
-	set.StringVarP(&f.method, "request", "X", "", "method of the request, GET by default")
-	set.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the request, as Accept: application/json; no credentials")
-	set.StringVar(&f.user, "as-user", "", "ask for another user, whom you may impersonate")
-	set.StringArrayVar(&f.groups, "as-group", nil, "a group of that user")
-	set.IntVar(&f.last, "last", 0, "print as many of the last requests")
+	f.output.register(c, "")
+	set.Lookup("kubeconfig").Usage = "path of the kubeconfig that leads to Sluice; with --last, for --pod"
+	set.Lookup("context").Usage = "context of that kubeconfig"
+	set.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the request, as Accept: application/json")
+	set.IntVar(&f.last, "last", 0, "print as many of the last requests, which the admin listener has")
 	set.StringVar(&f.show, "show", why.Classes[0], "which of them: "+strings.Join(why.Classes[:], ", "))
 	complete(c, "show", why.Classes[:]...)
+	const real = "sluice why makes the request, a GET: "
+	gone(set, real+"give its URL, and headers with -H", "filename", "request")
+	gone(set, real+"use -H 'Impersonate-User: NAME'", "as-user", "as-group")
 	return c
 }
 
-func (f *whyFlags) run(ctx context.Context, target string, in io.Reader, out io.Writer) error {
+func (f *whyFlags) run(ctx context.Context, target string, out io.Writer) error {
 	switch {
 	case !slices.Contains(why.Classes[:], f.show):
 		return unknown(fmt.Errorf("--show: %q is none of %s", f.show, strings.Join(why.Classes[:], ", ")))
+	case (target == "") == (f.last <= 0):
+		return unknown(errors.New("give either a URL, such as /api/v1/pods, or --last"))
 	case f.last > 0:
 		return unknown(f.printLast(ctx, out))
 	}
-	q, err := f.question(target, in)
+	e, err := f.explain(ctx, target)
 	if err != nil {
 		return unknown(err)
 	}
-	body, err := json.Marshal(q)
-	if err != nil {
-		return unknown(err)
-	}
-	e := see.WhyExplanation{Explanation: &why.Explanation{}}
-	if body, err = f.read(ctx, http.MethodPost, "why", body, "Explanation", &e); err != nil {
-		return unknown(err)
-	}
-	if err := f.output.print(out, json.RawMessage(body), explanationText(e.Explanation, f.output.format == "wide")); err != nil {
+	if err := f.output.print(out, see.NewWhyExplanation(e, nil), explanationText(e)); err != nil {
 		return err
 	}
 	switch e.Verdict {
-	case why.Served:
+	case why.Classes[why.KeptServed]:
 		return nil
-	case why.Unknown, "":
+	case why.Unknown:
 		return exitError{nil, exitUnknown}
 	}
 	return exitError{nil, exitNotWell}
 }
 
-// question returns what is asked about.
-func (f *whyFlags) question(target string, in io.Reader) (q why.Question, err error) {
-	switch {
-	case (target == "") == (f.file == ""):
-		return q, errors.New("give either a URL or --filename")
-	case f.file == "-":
-		var text []byte
-		if text, err = io.ReadAll(io.LimitReader(in, 1<<20)); err == nil {
-			q, err = why.ParseRequest(string(text))
-		}
-	case f.file != "":
-		var text []byte
-		if text, err = os.ReadFile(f.file); err == nil {
-			q, err = why.ParseRequest(string(text))
-		}
-	default:
-		q.URL = target
-	}
+// sourceHeader is the header by which Sluice tells those who ask for it how it has answered.
+const sourceHeader = "Sluice-Source"
+
+// explain makes a request, and reads the head of the answer.
+func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation, error) {
+	cfg, err := loadKubeconfig(f.pod.kubeconfig, f.pod.context).ClientConfig()
 	if err != nil {
-		return q, err
+		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	if u, err := url.Parse(q.URL); err == nil && u.Host != "" { // as kubectl --v=6 prints it
-		q.URL = u.RequestURI()
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
 	}
-	header, err := why.ParseHeader(strings.Join(f.headers, "\n"))
-	if q.Header == nil {
-		q.Header = http.Header{}
+	defer client.CloseIdleConnections()
+	server, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return nil, err
 	}
-	for name, values := range header {
-		q.Header[name] = values
+	u, err := url.Parse(target) // whole, as kubectl --v=6 prints it, or from its path on
+	if err != nil || !strings.HasPrefix(u.Path, "/") {
+		return nil, fmt.Errorf("%q is no URL, and no path such as /api/v1/pods", target)
 	}
-	if f.method != "" {
-		q.Method = f.method
+	target = server.Scheme + "://" + server.Host + strings.TrimSuffix(server.Path, "/") + u.RequestURI()
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, err
 	}
-	q.User, q.Groups = f.user, f.groups
-	return q, err
+	r.Header.Set("Accept", "application/json")
+	for _, line := range f.headers {
+		name, value, found := strings.Cut(line, ":")
+		if !found {
+			return nil, errors.New("--header: a header has a name, a colon and a value")
+		}
+		r.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	r.Header.Set(sourceHeader, "?1")
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return explanationOf(resp), nil
 }
 
-// explanationText returns an explanation for people: the rules that matter, or all of them.
-func explanationText(e *why.Explanation, wide bool) []byte {
-	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s %s\n", text(strings.ToUpper(string(e.Verdict))), text(strings.Trim(e.Reason+": "+e.Sentence, ": ")))
-	t := table{}
-	for _, r := range e.Rules {
-		if wide || r.Answer == why.No || r.Answer == why.Unsure {
-			t.row("  "+strconv.Itoa(r.N), r.Rule, string(r.Answer), r.Facts)
+// explanationOf says what the head of an answer tells; of a refusal, also its message.
+func explanationOf(resp *http.Response) *why.Explanation {
+	source, reason, _ := strings.Cut(resp.Header.Get(sourceHeader), "; ")
+	reason, _, _ = strings.Cut(reason, "; ")
+	verdicts := map[string]string{
+		"cache": why.Classes[why.KeptServed], "upstream": why.Classes[why.KeptPassed], "gateway": why.Classes[why.KeptRefused],
+	}
+	e := why.New(verdicts[source], reason)
+	e.Sentence = "the answer is " + resp.Status
+	var status metav1.Status
+	if resp.StatusCode >= http.StatusBadRequest {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the code says enough
+		if json.Unmarshal(body, &status) == nil && status.Message != "" {
+			e.Sentence += ": " + status.Message
 		}
 	}
-	out.Write(t.bytes())
-	if e.Do != "" {
+	if e.Verdict != "" {
+		return e
+	}
+	switch e.Verdict = why.Unknown; {
+	case strings.HasPrefix(status.Message, "Sluice: "): // a request that it refuses before it knows the caller
+		e.Verdict = why.Classes[why.KeptRefused]
+	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
+		e.Verdict, e.Do = why.Classes[why.KeptRefused], "the credentials and rights of this user decide; without them Sluice tells no more"
+	case resp.StatusCode == http.StatusNotFound:
+		e.Do = "look whether the path is right; of what is not there Sluice tells no more"
+	default:
+		e.Do = "look whether the kubeconfig leads to Sluice: the answer has no header " + sourceHeader
+	}
+	return e
+}
+
+// explanationText returns an explanation for people.
+func explanationText(e *why.Explanation) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s %s\n", text(strings.ToUpper(e.Verdict)), text(strings.TrimPrefix(e.Reason+": "+e.Sentence, ": ")))
+	switch {
+	case e.Do != "" && e.Doc != "":
 		fmt.Fprintf(&out, "Do: %s; see %s\n", text(e.Do), text(e.Doc))
+	case e.Do != "":
+		fmt.Fprintf(&out, "Do: %s\n", text(e.Do))
 	}
 	return out.Bytes()
 }
@@ -157,7 +186,7 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	for _, s := range list.Items {
 		t.row(s.ID, s.At.UTC().Format("15:04:05"), s.Verb, s.Resource, s.User, s.Agent, s.Reason, s.Code)
 	}
-	people := t.bytes()
+	people := t.fit(f.output.width(out), "ID").bytes()
 	if len(list.Items) == 0 {
 		people = fmt.Appendf(nil, "There is no %s request since the start; --show chooses %s.\n", f.show, strings.Join(why.Classes[:], ", "))
 	}

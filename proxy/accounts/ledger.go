@@ -116,23 +116,6 @@ func (a Account) take(r Resource, n int64, revocation *revocation) (*Grant, erro
 	return g, nil
 }
 
-// Foresee returns the error of Take, or of TakeRevocable, without taking anything or anything back.
-func (a Account) Foresee(r Resource, n int64, revocable bool) error {
-	if a.ledger == nil {
-		return nil
-	}
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
-	g := &Grant{key: a.Key}
-	if revocable {
-		g.revocation = &revocation{}
-	}
-	if !a.ledger.pools[r].fitsNow(g, n) {
-		return &Refused{r}
-	}
-	return nil
-}
-
 // pool is what there is of one resource, and who holds it.
 type pool struct {
 	ledger   *Ledger

@@ -37,8 +37,8 @@ func Handler(o Options) http.Handler {
 	if protect == nil {
 		protect = func(h http.Handler) http.Handler { return h }
 	}
-	// Questions wait for reviews of their readers' rights, and probes must not wait for those.
-	checks, questions, others := newTurns(), newTurns(), newTurns()
+	// Probes must not wait for others.
+	checks, others := newTurns(), newTurns()
 	for _, path := range []string{"/livez", "/healthz"} {
 		mux.Handle("GET "+path, checks.handler(o.Live.handler(path, nil)))
 		mux.Handle("GET "+path+"/", checks.handler(o.Live.handler(path, nil)))
@@ -47,11 +47,8 @@ func Handler(o Options) http.Handler {
 	mux.Handle("GET /readyz/", checks.handler(o.Ready.handler("/readyz", o.Notes)))
 	mux.Handle("GET /metrics", protect(others.handler(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))))
 	if o.Status != nil {
-		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /clients/", "/see/"} {
+		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /clients/", "GET /why", "/see/"} {
 			mux.Handle(pattern, protect(others.handler(o.Status)))
-		}
-		for _, pattern := range []string{"/why", "/see/v1alpha1/why"} {
-			mux.Handle(pattern, protect(questions.handler(o.Status)))
 		}
 	}
 	if o.Config != nil {

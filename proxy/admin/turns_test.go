@@ -6,15 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/proxy/queue"
 )
@@ -95,40 +90,6 @@ func TestNoTurnWaitsForAClient(t *testing.T) {
 		if stream.Body.String() != "/stream  goes on" || question.Body.String() != "/sends-slowly question" {
 			t.Errorf("got %q and %q", stream.Body, question.Body)
 		}
-	})
-}
-
-func TestFewQuestionsAreAnsweredAtATimeAndNoProbeWaitsForThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		end := make(chan struct{})
-		var running atomic.Int64
-		h := Handler(Options{Live: &Checks{}, Ready: &Checks{}, Metrics: prometheus.NewRegistry(), Status: http.HandlerFunc(
-			func(_ http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodPost {
-					running.Add(1)
-					<-end
-				}
-			})})
-		var all sync.WaitGroup
-		for i := range 2 * runtime.GOMAXPROCS(0) {
-			target := []string{"/why", "/see/v1alpha1/why"}[i%2]
-			all.Go(func() {
-				h.ServeHTTP(httptest.NewRecorder(), from("192.0.2.1", http.MethodPost, target, strings.NewReader("{}")))
-			})
-		}
-		synctest.Wait()
-		if n, most := running.Load(), newTurns().queue.Places(); n != most {
-			t.Errorf("%d questions are answered at a time, want %d", n, most)
-		}
-		for _, path := range []string{"/readyz", "/livez", "/healthz", "/metrics", "/", "/see/v1alpha1/status"} {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, from("192.0.2.1", http.MethodGet, path, nil)) // else the bubble deadlocks
-			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d", path, w.Code)
-			}
-		}
-		close(end)
-		all.Wait()
 	})
 }
 

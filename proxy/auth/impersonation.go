@@ -23,7 +23,6 @@ import (
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
-	"sluice/proxy/why"
 )
 
 // attempt is an impersonation: the request as its sender made it, and what follows.
@@ -135,9 +134,6 @@ func (a *Authorizer) impersonate(w http.ResponseWriter, r *http.Request, info *r
 		info.Impersonated, _ = apirequest.UserFrom(r.Context())
 		next.ServeHTTP(w, r)
 	})
-	if rejection != nil {
-		info.Why.Rule(why.Allowed, false, func() string { return "to impersonate" })
-	}
 	switch {
 	case rejection == nil:
 	case attempt.failed != nil:

@@ -3,7 +3,6 @@ package flowcontrol
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"sluice/proxy/connections"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
-	"sluice/proxy/why"
 )
 
 // Control admits requests.
@@ -58,10 +56,6 @@ func enter(w http.ResponseWriter, r *http.Request, info *request.Info) (leave fu
 		resource = accounts.Unverified
 	}
 	switch {
-	case info.Why != nil:
-		err := info.Account.Foresee(accounts.Requests, bytes, info.Verb == "watch")
-		info.Why.Rule(why.Place, err == nil, func() string { return fmt.Sprintf("%d bytes of the memory for requests", bytes) })
-		return func() {}, err
 	case arrives(r, info):
 		body := &arrivingBody{ReadCloser: r.Body, resource: resource, client: http.NewResponseController(w)}
 		if body.grant, err = info.Account.TakeRevocable(resource, bytes, body.expire); err == nil {

@@ -17,7 +17,6 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
 	"sluice/proxy/trace"
-	"sluice/proxy/why"
 )
 
 // Info is the parsed form of a request. The fields in the first group do not change after Parse; those
@@ -57,23 +56,6 @@ type Info struct {
 	Watch *clients.OpenWatch // set when the response to a watch begins; may be nil
 
 	PassedWatch *PassedWatch // set before a watch passes, if it may end early
-
-	Why *why.Recorder // of a dry run, else nil
-}
-
-// What says what is asked for, without names: "list pods.v1".
-func (i *Info) What() string {
-	if !i.IsResourceRequest {
-		return i.Verb + " of no resource"
-	}
-	resource := i.Resource + "." + i.APIVersion
-	if i.APIGroup != "" {
-		resource += "." + i.APIGroup
-	}
-	if i.Subresource != "" {
-		resource += "/" + i.Subresource
-	}
-	return i.Verb + " " + resource
 }
 
 // GroupVersionResource returns the resource of a request for one.

@@ -146,14 +146,3 @@ func (p *prehistory) readFrom(versions []uint64) {
 func (c *CachedResource) ExtendHistory(ctx context.Context, version uint64) bool {
 	return c.prehistory != nil && c.prehistory.extend(ctx, version)
 }
-
-// HistoryMayGrow reports whether ExtendHistory would ask the apiserver about a version.
-func (c *CachedResource) HistoryMayGrow(version uint64) bool {
-	if c.prehistory == nil {
-		return false
-	}
-	c.prehistory.mu.Lock()
-	defer c.prehistory.mu.Unlock()
-	known, hopeless := c.prehistory.knows(version)
-	return !known && !hopeless
-}

@@ -141,17 +141,6 @@ func (b *passBudget) fits(c *claim, of part) (bytes int64, fits bool) {
 	return bytes, b.used[account{of, c.resource}]+bytes <= most && b.used[account{part: of}]+bytes <= size
 }
 
-// hasRoom reports whether there is room for a claim that is not made.
-func (b *passBudget) hasRoom(c *claim) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, fits := b.fits(c, common)
-	if !fits && c.system {
-		_, fits = b.fits(c, reserved)
-	}
-	return fits && b.waiting == 0
-}
-
 // charge adds bytes to what is used for a claim. The caller must hold mu.
 func (b *passBudget) charge(c *claim, bytes int64) {
 	all := account{part: c.account.part}

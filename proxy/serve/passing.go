@@ -256,8 +256,6 @@ func passCost(p *plan.Plan, from plan.Resources, reason outcome.Pass) int64 {
 	switch {
 	case reason == outcome.VersionNotReached && p.Match == plan.MatchNotOlderThan:
 		return 0 // the apiserver has not reached it either, and answers with an error
-	case p.Resource != nil && p.HidesSelection():
-		return p.Resource.Store.Snapshot().Bytes()
 	case p.Resource != nil:
 		bytes, _ := p.Weigh(p.Resource.Store.Snapshot())
 		return bytes

@@ -40,9 +40,6 @@ const (
 	textResource
 	textVersion
 	textGroup
-	textPath
-	textQuery
-	textAccept
 
 	texts
 )
@@ -82,7 +79,6 @@ type slot struct {
 	reason string
 	exists bool // the resource
 	known  bool // the caller is authenticated
-	cut    bool // something was too long
 	ends   [texts]uint16
 	text   []byte
 }
@@ -96,7 +92,6 @@ type Request struct {
 
 	Verb, User, Agent        string
 	Resource, Version, Group string
-	Path, Query, Accept      string // empty for one that is no read
 }
 
 // Add keeps a request.
@@ -109,40 +104,10 @@ func (r *Ring) Add(class int, q *Request) {
 	}
 	s := r.kept[class][caller].next(size)
 	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, exists: q.Exists, known: q.Known, text: s.text[:0]}
-	for i, text := range [textPath + 1]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group, q.Path} {
-		s.append(i, text)
+	for i, text := range [texts]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group} {
+		s.text = append(s.text, text[:min(len(text), max(mostText-len(s.text), 0))]...)
+		s.ends[i] = uint16(len(s.text))
 	}
-	s.appendQuery(q.Query)
-	s.append(textAccept, q.Accept)
-}
-
-// append ends a text with a piece, which it shortens if there is no room.
-func (s *slot) append(i int, text string) {
-	if room := max(mostText-len(s.text), 0); len(text) > room {
-		text, s.cut = text[:room], true
-	}
-	s.text = append(s.text, text...)
-	s.ends[i] = uint16(len(s.text))
-}
-
-// parameters are those that are kept: no other can be one of a read that is served, and any may be a credential.
-const parameters = " resourceVersion resourceVersionMatch limit continue watch timeoutSeconds allowWatchBookmarks" +
-	" sendInitialEvents labelSelector fieldSelector shardSelector includeObject pretty "
-
-// appendQuery appends those parameters of a query that may be kept.
-func (s *slot) appendQuery(query string) {
-	separator := "?"
-	for pair := range strings.SplitSeq(query, "&") {
-		name, _, _ := strings.Cut(pair, "=")
-		i := strings.Index(parameters, name)
-		if name == "" || i < 1 || parameters[i-1] != ' ' || parameters[i+len(name)] != ' ' {
-			continue
-		}
-		s.append(textQuery, separator)
-		s.append(textQuery, pair)
-		separator = "&"
-	}
-	s.append(textQuery, "")
 }
 
 // Seen is a kept request as everybody may see it who may see the metrics.
@@ -156,16 +121,10 @@ type Seen struct {
 	Resource string    `json:"resource"` // Hidden if it may not exist
 	User     string    `json:"user"`     // Hidden where no names are shown, as Agent
 	Agent    string    `json:"agent"`
-
-	question *Question // nil if it is too long or no read
 }
 
 // Hidden stands for what the reader may not see.
 const Hidden = "…"
-
-// Question returns the request, to ask about it again; nil if it cannot be asked about. The reader must have the
-// right to make it.
-func (s *Seen) Question() *Question { return s.question }
 
 // Last returns the requests of a class, the newest first.
 func (r *Ring) Last(class int, names bool) []Seen {
@@ -229,15 +188,12 @@ func (s *slot) seen(names bool) Seen {
 			q.Agent = text(textAgent)
 		}
 	}
-	if url := text(textPath); url != "" && !s.cut {
-		q.question = &Question{Method: "GET", URL: url + text(textQuery), Header: map[string][]string{"Accept": {text(textAccept)}}}
-	}
 	return q
 }
 
 // Explain says what has become of the request.
 func (s *Seen) Explain() *Explanation {
-	e := New(Verdict(s.Class), s.Reason)
+	e := New(s.Class, s.Reason)
 	e.Sentence = fmt.Sprintf("%s %s, %s, code %d", s.Verb, s.Resource, s.At.UTC().Format("15:04:05 UTC"), s.Code)
 	return e
 }

@@ -10,7 +10,7 @@ import (
 // TestRingIsBounded adds requests of long texts: what is kept stays below a MiB, and adding allocates nothing.
 func TestRingIsBounded(t *testing.T) {
 	r, long := &Ring{}, strings.Repeat("x", 5000)
-	q := &Request{Reason: "any-version", Verb: "LIST", User: long, Agent: long, Path: "/" + long, Query: "limit=" + long, Accept: long}
+	q := &Request{Reason: "any-version", Verb: "LIST", User: long, Agent: long, Resource: long}
 	for class := range Classes {
 		for i := range 4 * perClass {
 			q.Known = i%2 == 0
@@ -33,18 +33,18 @@ func TestRingIsBounded(t *testing.T) {
 		t.Errorf("%v allocations for a request", n)
 	}
 	all := r.Last(KeptServed, true)
-	if len(all) != perClass+ofStrangers || all[0].Question() != nil {
-		t.Errorf("%d requests; one that was cut can be asked about: %v", len(all), all[0].Question())
+	if len(all) != perClass+ofStrangers {
+		t.Errorf("%d requests", len(all))
 	}
 }
 
-// TestRingKeepsWhatCanBeAskedAbout: no parameter but those of a read, no names unless they are shown.
-func TestRingKeepsWhatCanBeAskedAbout(t *testing.T) {
+// TestRingShowsNamesOnlyToWhoMaySeeThem, and finds requests by their IDs while they are kept.
+func TestRingShowsNamesOnlyToWhoMaySeeThem(t *testing.T) {
 	r := &Ring{}
 	for i := range perClass + 1 {
 		r.Add(KeptPassed, &Request{
 			Code: 200, Reason: "small-read", Exists: i > 0, Known: true, Verb: "LIST", User: "jane", Agent: "kubectl", Resource: "deployments", Version: "v1",
-			Group: "apps", Path: "/apis/apps/v1/deployments", Accept: "*/*", Query: "token=t&limit=5&&Limit=6&lim=7&watch&secret&labelSelector=a%3Db=c",
+			Group: "apps",
 		})
 	}
 	if _, found := r.Find("passed-0", true); found {
@@ -59,26 +59,11 @@ func TestRingKeepsWhatCanBeAskedAbout(t *testing.T) {
 	if !found || seen.User != Hidden || seen.Agent != Hidden || seen.Resource != "deployments.v1.apps" {
 		t.Errorf("%+v", seen)
 	}
-	if q := seen.Question(); q == nil || q.URL != "/apis/apps/v1/deployments?limit=5&watch&labelSelector=a%3Db=c" || q.Header.Get("Accept") != "*/*" {
-		t.Errorf("%+v", q)
-	}
 	r.Add(KeptRefused, &Request{Code: 401, Verb: "LIST", Agent: "curl"})
 	if seen, found := r.Find("refused-unknown-0", true); !found || seen.User != "nobody" || seen.Agent != Hidden {
 		t.Errorf("a stranger: %+v", seen)
 	}
 	if seen, _ := r.Find("passed-1", true); seen.User != "jane" || seen.Agent != "kubectl" {
 		t.Errorf("%+v", seen)
-	}
-}
-
-func TestParseRequestReadsWhatIsSent(t *testing.T) {
-	q, err := ParseRequest("GET /api/v1/pods?watch=1 HTTP/1.1\r\naccept: application/json\r\nX: 1\r\n\r\nbody")
-	if err != nil || q.Method != "GET" || q.URL != "/api/v1/pods?watch=1" || q.Header.Get("Accept") != "application/json" || len(q.Header) != 2 {
-		t.Errorf("%+v, %v", q, err)
-	}
-	for _, text := range []string{"", "GET", "GET / HTTP/1.1 more", "GET /\nno header"} {
-		if q, err := ParseRequest(text); err == nil {
-			t.Errorf("%q: %+v", text, q)
-		}
 	}
 }

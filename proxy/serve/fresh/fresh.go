@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"sluice/cache"
@@ -12,7 +11,6 @@ import (
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 	"sluice/proxy/trace"
-	"sluice/proxy/why"
 )
 
 const (
@@ -71,11 +69,7 @@ func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
 	store := p.Resource.Store
 	if p.Match != plan.MatchMostRecent && store.Snapshot().Reaches(p.Version) {
-		p.Info.Why.Rule(why.Version, true, func() string { return fmt.Sprintf("the cache is at %d", store.Snapshot().Version) })
 		return outcome.AnyVersion, nil
-	}
-	if p.Info.Why != nil {
-		return a.foresee(p, mayPass && p.Selection.Shards == nil)
 	}
 	first := a.Version == 0
 	reason, err := a.prove(ctx, p, mayPass && p.Selection.Shards == nil)
@@ -90,52 +84,6 @@ func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 	}
 	a.Proofs.Proven(string(reason))
 	return reason, nil
-}
-
-// foresee returns what EnsureFresh would return for a dry run that needs a proof. The reason is empty if it depends
-// on the apiserver what proves the state.
-func (a *Attempt) foresee(p *plan.Plan, mayPass bool) (outcome.Hit, error) {
-	if p.HidesSelection() { // the verdict would tell how large the selection is
-		p.Info.Why.Doubt(why.Proof, "it depends on how many objects match, which is shown to authenticated readers only")
-		return "", nil
-	}
-	n := fence.Need{Version: p.Version, Get: p.ConsistentGet()}
-	n.Bytes, n.Small = p.Weigh(p.Resource.Store.Snapshot())
-	if mayPass {
-		n.MayPass = func() bool { return true }
-	}
-	switch Foresee(p, p.Resource.Fence, n, fence.Arrived) {
-	case fence.Forward:
-		if p.ConsistentGet() {
-			return "", outcome.ConsistentGet
-		}
-		return "", outcome.SmallRead
-	case fence.Refuse:
-		return "", outcome.NotProvenInTime
-	}
-	if p.Match != plan.MatchMostRecent {
-		return "", foreseeAhead(p)
-	}
-	if next, _, _ := p.Resource.Fence.Foresee(n, fence.Waited); next.Do == fence.Forward {
-		p.Info.Why.Doubt(why.Proof, "it passes unless the cache has the apiserver's version, or gets it within moments")
-	}
-	return "", nil
-}
-
-// Foresee returns what a fence would do for a read after a step, and takes it down.
-func Foresee(p *plan.Plan, f *fence.Fence, n fence.Need, after fence.Step) fence.Do {
-	next, question, facts := f.Foresee(n, after)
-	p.Info.Why.Rule(why.Proof, next.Do != fence.Forward && next.Do != fence.Refuse, func() string {
-		switch {
-		case next.Do == fence.Refuse:
-			return "the last proof has not come in time"
-		case p.HidesSelection():
-			return "of the objects that match, whose number is shown to authenticated readers only"
-		}
-		round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
-		return fmt.Sprintf("forwarding costs the apiserver %v, a list of all keys %v", round(question.Work), round(facts.Price))
-	})
-	return next.Do
 }
 
 // prove is EnsureFresh for a read that needs a proof.
@@ -169,17 +117,11 @@ func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcom
 func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) {
 	state, err := p.Resource.Store.At(p.Version)
 	if errors.Is(err, cache.ErrAhead) { // what it costs to weigh a selection is wasted on a version that is known
-		if p.Info.Why != nil {
-			return nil, foreseeAhead(p)
-		}
 		n := fence.Need{What: fence.Exactly, Version: p.Version, Rest: p.WeighRest(p.Resource.Store.Snapshot())}
 		var answer fence.Answer
 		answer, err = p.Resource.Fence.Prove(ctx, n)
 		state = answer.State
 	}
-	p.Info.Why.Rule(why.Version, err == nil, func() string {
-		return fmt.Sprintf("the history begins at %d", p.Resource.Store.OldestVersion())
-	})
 	switch {
 	case err == nil:
 		return state, nil
@@ -187,13 +129,6 @@ func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) 
 		return nil, outcome.VersionBeforeHistory
 	}
 	return nil, outcome.VersionNotReached
-}
-
-// foreseeAhead doubts that the cache has the version of a dry run, and returns why the read passes if it has not.
-func foreseeAhead(p *plan.Plan) error {
-	p.Info.Why.Doubt(why.Version, fmt.Sprintf("the cache is at %d: only the apiserver knows whether there is a version %d",
-		p.Resource.Store.Snapshot().Version, p.Version))
-	return outcome.VersionNotReached
 }
 
 // Forward returns the error of a read that passes, which is then under way until it has been forwarded.

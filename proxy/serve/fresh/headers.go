@@ -30,11 +30,6 @@ func (a *Attempt) Head(h http.Header, p *plan.Plan, reason outcome.Hit, version 
 	h.Set("Content-Type", p.Format.ContentType(p.Verb == negotiate.Watch))
 }
 
-// Foreseen ends the dry run of a read that the cache would show.
-func Foreseen(p *plan.Plan, reason outcome.Hit) {
-	p.Info.Outcome = request.Outcome{Source: request.SourceCache, Reason: string(reason)}
-}
-
 // staleAfter is how long the watch of a store may be disconnected before responses warn of it.
 const staleAfter = 30 * time.Second
 

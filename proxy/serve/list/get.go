@@ -19,10 +19,6 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 	if err != nil {
 		return err
 	}
-	if p.Info.Why != nil {
-		fresh.Foreseen(p, reason)
-		return nil
-	}
 	state := p.Resource.Store.Snapshot()
 	o := state.Get(p.Key())
 	if o == nil {

@@ -32,10 +32,6 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err != nil {
 		return err
 	}
-	if p.Info.Why != nil {
-		fresh.Foreseen(p, reason)
-		return nil
-	}
 	work := s.CPU.Work(r.Context(), p.Info.Account.Key, p.Examined(state))
 	defer work.Rest()
 	if err := work.Next(); err != nil {

@@ -17,7 +17,6 @@ import (
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/outcome"
-	"sluice/proxy/why"
 )
 
 // Plan is what to serve: which objects of which resource, at which version, in which format. It does not
@@ -102,11 +101,10 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	if err := p.parseRead(); err != nil {
 		return p, err
 	}
-	err := p.parseOptions(o.Features)
-	switch {
-	case !info.Why.Rule(why.Options, err == nil, func() string { return p.sayOptions(err) }):
+	if err := p.parseOptions(o.Features); err != nil {
 		return p, err
-	case info.User == "": // the apiserver may know the caller, and then answers with as much as the cache would
+	}
+	if info.User == "" { // the apiserver may know the caller, and then answers with as much as the cache would
 		return p, outcome.NotReviewed
 	}
 	return p, nil
@@ -115,38 +113,29 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 // Resolve completes a plan, or returns why the read passes. It waits for a store that is being filled, at most
 // until the deadline, for which it asks when the caller has been reviewed. Checks that cost little come first.
 func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) error {
-	if _, reason := o.Resources.Look(p.Read.GroupVersionResource); reason == resources.Excluded && p.Info.Why == nil {
+	if _, reason := o.Resources.Look(p.Read.GroupVersionResource); reason == resources.Excluded {
 		return outcome.Pass(reason) // it passes in any case, and the apiserver authorizes it
 	}
 	switch allowed, err := o.Access.MayRead(r, p.Read); {
 	case err != nil:
-		p.Info.Why.Rule(why.Allowed, false, func() string { return "the apiserver cannot be asked" })
 		return outcome.NotReviewed
-	case !p.Info.Why.Rule(why.Allowed, allowed, p.sayAllowed):
+	case !allowed:
 		return outcome.NotAllowed
 	case p.LargeSelector: // after the review: only reads that the apiserver would answer count for the budget of what passes
-		p.Info.Why.Rule(why.Selectors, false, request.ErrLargeSelector.Error)
 		return outcome.LargeSelector
 	case r.Header.Get("Origin") != "":
-		p.Info.Why.Rule(why.Options, false, func() string { return "only the apiserver knows the headers for its Origin" })
 		return outcome.OtherOrigin
 	}
 	if err := p.lookup(r.Context(), o.Resources, deadline()); err != nil {
 		return err
 	}
-	unknown := o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists
-	if unknown {
-		p.Info.Why.Rule(why.Options, false, func() string { return "the apiserver refuses sendInitialEvents" })
+	if o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists {
 		return outcome.UnservedOptions
 	}
-	err := p.negotiate(r, o)
-	if !p.Info.Why.Rule(why.Format, err == nil, p.sayFormat) {
+	if err := p.negotiate(r, o); err != nil {
 		return err
 	}
-	if err = p.selectObjects(); err != nil {
-		p.Info.Why.Rule(why.Options, false, func() string { return "a selector, or a page of one name or namespace" })
-	}
-	return err
+	return p.selectObjects()
 }
 
 // checkRequest accepts a get, list or watch of a whole resource by a caller who is authenticated, or could not be.
@@ -157,9 +146,9 @@ func (p *Plan) checkRequest(r *http.Request) error {
 	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
 	plain := r.Method == http.MethodGet && read && !info.Upgrade && info.CanonicalPath() && (len(info.Parts) == 2) == named
 	switch {
-	case !info.Why.Rule(why.PlainRead, plain, info.What):
+	case !plain:
 		return outcome.NotARead
-	case !info.Why.Rule(why.Known, info.User != "", p.sayCaller) && !info.Unreviewed():
+	case info.User == "" && !info.Unreviewed():
 		return outcome.UnknownCaller
 	}
 	return nil
@@ -170,11 +159,6 @@ func (p *Plan) parseRead() error {
 	read, err := p.Info.Read()
 	if p.LargeSelector = errors.Is(err, request.ErrLargeSelector); p.LargeSelector {
 		err = nil
-	}
-	valid := err == nil || errors.Is(err, request.ErrInvalidOptions)
-	p.Info.Why.Rule(why.Selectors, valid, func() string { return saySelectors(err) })
-	if err != nil && valid {
-		p.Info.Why.Rule(why.Options, false, func() string { return "a selector that the apiserver refuses" })
 	}
 	switch {
 	case errors.Is(err, request.ErrAmbiguousScope):
@@ -191,23 +175,20 @@ func (p *Plan) parseRead() error {
 // lookup finds the cached resource.
 func (p *Plan) lookup(ctx context.Context, from Resources, deadline time.Time) error {
 	c, reason := p.find(from)
-	if reason == resources.NotInSync && p.Info.Why == nil {
+	if reason == resources.NotInSync {
 		p.awaitFill(ctx, from, deadline)
 		c, reason = p.find(from)
 	}
 	if p.Discarded(ctx, from) {
-		p.Info.Why.Rule(why.Version, false, func() string { return "it may be one of a history that the apiserver has discarded" })
 		return outcome.ErrDiscarded
 	}
-	if !p.Info.Why.Rule(why.Cached, c != nil, func() string { return reason }) {
-		p.sayUncached(from, reason)
+	if c == nil {
 		return outcome.Pass(reason)
 	}
 	p.Resource = c
 	namespaced := c.Resource.Namespaced
 	scoped := (p.Read.Namespace == "" || namespaced) && (p.Read.Namespace != "" || !namespaced || p.Read.Name == "")
 	if !scoped {
-		p.Info.Why.Rule(why.Selectors, false, func() string { return "the resource has another scope" })
 		return outcome.WrongScope
 	}
 	return nil
@@ -215,17 +196,11 @@ func (p *Plan) lookup(ctx context.Context, from Resources, deadline time.Time) e
 
 // find looks the resource up.
 func (p *Plan) find(from Resources) (*resources.CachedResource, string) {
-	if p.Info.Why != nil {
-		return from.Look(p.Read.GroupVersionResource)
-	}
 	return from.Lookup(p.Read.GroupVersionResource, resources.Reader{User: p.Info.User, Whole: p.Read.Whole()})
 }
 
 // Discarded reports whether the version from which a watch begins may be one of a discarded history.
 func (p *Plan) Discarded(ctx context.Context, from Resources) bool {
-	if p.Info.Why != nil {
-		ctx = ended
-	}
 	return p.Verb == negotiate.Watch && p.Match == MatchExact && from.Discarded(ctx, p.Read.GroupVersionResource, p.Version)
 }
 

@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -23,7 +22,6 @@ import (
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
-	"sluice/proxy/why"
 )
 
 const (
@@ -94,11 +92,6 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err != nil {
 		return nil, err
 	}
-	if p.Info.Why != nil {
-		start.cursor.Close()
-		fresh.Foreseen(p, start.reason)
-		return nil, nil
-	}
 	coding := s.coding(r, p, start.state)
 	a.Head(w.Header(), p, start.reason, start.version())
 	if start.initialEventsEnd == unproven {
@@ -153,7 +146,7 @@ func openWatch(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (opening, er
 	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
 	deferred := p.Match == plan.MatchMostRecent && p.Options.AllowBookmarks && p.Options.SendInitialEvents != nil && !a.IsRecent(p)
 	var err error
-	if deferred && fresh.Foresee(p, p.Resource.Fence, fence.Need{}, fence.Arrived) == fence.Refuse {
+	if deferred && p.Resource.Fence.Foresee(fence.Need{}) == fence.Refuse {
 		return s, outcome.NotProvenInTime
 	}
 	if !deferred {
@@ -179,7 +172,7 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 	s := opening{reason: outcome.PastVersion, delivered: p.Version}
 	var err error
 	switch {
-	case p.Match == plan.MatchAny, p.Match == plan.MatchMostRecent && p.Info.Why != nil:
+	case p.Match == plan.MatchAny:
 		s.delivered = p.Resource.Store.Snapshot().Version
 	case p.Match == plan.MatchMostRecent:
 		current, err := p.Resource.Fence.Prove(ctx, fence.Need{What: fence.Version})
@@ -188,24 +181,11 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 		}
 		s.delivered = current.Version
 	}
-	scope := p.Selection.Scope
-	if p.HidesSelection() { // the verdict would tell whether the selection has had events
-		scope = cache.Scope{}
-	}
-	s.cursor, err = p.Resource.Store.Watch(scope, s.delivered)
+	s.cursor, err = p.Resource.Store.Watch(p.Selection.Scope, s.delivered)
 	if errors.Is(err, cache.ErrGone) && extendHistory(ctx, p, s.delivered) {
-		s.cursor, err = p.Resource.Store.Watch(scope, s.delivered)
+		s.cursor, err = p.Resource.Store.Watch(p.Selection.Scope, s.delivered)
 	}
-	p.Info.Why.Rule(why.Version, err == nil, func() string {
-		return fmt.Sprintf("the history begins at %d", p.Resource.Store.OldestVersion())
-	})
 	switch {
-	case errors.Is(err, cache.ErrGone) && p.Info.Why != nil && p.Resource.HistoryMayGrow(s.delivered):
-		p.Info.Why.Doubt(why.Version, "the cache began later: it is served if the apiserver tells that it has missed nothing")
-		return s, outcome.VersionBeforeHistory
-	case errors.Is(err, cache.ErrGone) && p.HidesSelection():
-		p.Info.Why.Doubt(why.Version, "it depends on when objects that match have changed, which is shown to authenticated readers only")
-		return s, outcome.VersionBeforeHistory
 	case errors.Is(err, cache.ErrGone):
 		return s, outcome.VersionBeforeHistory
 	case err != nil:
@@ -216,9 +196,6 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 
 // extendHistory reports whether the history may have come to cover version.
 func extendHistory(ctx context.Context, p *plan.Plan, version uint64) bool {
-	if p.Info.Why != nil {
-		return false
-	}
 	ctx, cancel := context.WithTimeout(ctx, historyPatience)
 	defer cancel()
 	return p.Resource.ExtendHistory(ctx, version)
