@@ -64,7 +64,6 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	f.Cache.Exclude = []string{"Pods"}
 	f.Authorization.IgnoredExtra = []string{"a*b", "*", "a*"}
 	f.Cache.HistoryAge.Duration = -1
-	f.Cache.PassedBytes = 1 // which the parts of the budget would round to 0
 	f.Cache.Proofs = Proofs{CorePercent: -1, BytesPerSecond: -1}
 	f.Tracing.Endpoint = "https://user:secret@collector:4318" // which /configz would show
 	f.Limits.Seats, f.Limits.Memory, f.Limits.HeaderBytes = -1, 1, 1<<30
@@ -72,7 +71,7 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "authorization.ignoredExtra[0]:", "authorization.ignoredExtra[1]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user, password or query"} {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "authorization.ignoredExtra[0]:", "authorization.ignoredExtra[1]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user, password or query"} {
 		if !strings.Contains(err.Error(), field) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("no error about %q in:\n%v", field, err)
 		}
@@ -119,7 +118,7 @@ func TestNumbersBeyondTheirBoundsNameThem(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"limits: {memory: 67108863}", "limits.memory: must be at least 67108864"}, {"limits: {memory: 67108864}", ""}, {"limits: {memory: 0}", ""},
 		{"limits: {headerBytes: 4095}", "limits.headerBytes: must be at least 4096"}, {"limits: {headerBytes: 1048577}", "limits.headerBytes: must be at most 1048576"},
-		{"limits: {headerBytes: 1048576}", ""}, {"cache: {passedBytes: 1048575}", "cache.passedBytes: must be at least 1048576"},
+		{"limits: {headerBytes: 1048576}", ""},
 	} {
 		err := Parse("f.yaml", []byte(head+tt.text)).Check()
 		if (err == nil) != (tt.want == "") || err != nil && !strings.HasSuffix(err.Error(), tt.want) {

@@ -30,7 +30,6 @@ func (f *File) Default() {
 	set(&f.Cache.Proofs.CorePercent, 5)
 	set(&f.Cache.Proofs.BytesPerSecond, 4<<20)
 	// A few of the longest answers of a large cluster at a time.
-	set(&f.Cache.PassedBytes, 128<<20)
 	set(&f.Cache.EncodedBytes, new(int64(96<<20)))
 	if f.Cache.Exclude == nil {
 		// The apiserver has no watch cache for events, and so sends no bookmarks.

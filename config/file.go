@@ -217,11 +217,6 @@ type Cache struct {
 	Idle metav1.Duration `json:"idle,omitempty"`
 	// CheckEvery is the minimum time between two comparisons of a store with the apiserver.
 	CheckEvery metav1.Duration `json:"checkEvery,omitempty"`
-	// PassedBytes limits what lists and streaming lists cost the apiserver at the same time that pass although
-	// the cache should show them: while a store is filled or cannot be proven recent, or because their selectors
-	// are too large. It is the length of the objects that answer them, of one resource half as much; a quarter
-	// is reserved for system callers. Reads beyond it wait, and receive 429 after ten seconds. At least 1 MiB.
-	PassedBytes int64 `json:"passedBytes,omitempty" reload:"true" min:"1048576"`
 	// Proofs limits what it costs the apiserver to prove states recent.
 	Proofs Proofs `json:"proofs,omitempty"`
 }

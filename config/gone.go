@@ -2,6 +2,9 @@ package config
 
 // gone are the fields that earlier releases had, with what to do instead.
 var gone = map[string]string{
-	"proxy.tunnel":    "the proxy leads to the API only: exempt other destinations by NO_PROXY",
-	"proxy.usersFile": "the proxy leads to the API only, where clients authenticate: remove it",
+	"cache.passedBytes":              "a list that passes instead of the cache takes one of limits.seats for each 256 KiB: set that",
+	"limits.unauthenticatedUpstream": "64 requests of unauthenticated callers pass at a time: remove it",
+	"limits.queueWait":               "a request waits 10 s for its place: remove it",
+	"proxy.tunnel":                   "the proxy leads to the API only: exempt other destinations by NO_PROXY",
+	"proxy.usersFile":                "the proxy leads to the API only, where clients authenticate: remove it",
 }

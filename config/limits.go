@@ -17,12 +17,11 @@ type Limits struct {
 	Connections int `json:"connections,omitempty" reload:"true"`
 	// StreamsPerConnection are the concurrent requests of an HTTP/2 connection.
 	StreamsPerConnection int `json:"streamsPerConnection,omitempty"`
-	// Seats are the requests that are passed to the apiserver at the same time, without watches and sessions
-	// such as exec.
+	// Seats are the places of requests that are passed to the apiserver at the same time, without watches and sessions
+	// such as exec. A quarter of them is reserved for system callers. A list or streaming list that passes although the
+	// cache should show it, while its store is filled or cannot be proven recent or because its selector is too large, takes
+	// one more for each 256 KiB of its objects, a quarter of all at most. Requests wait for their places for ten seconds.
 	Seats int `json:"seats,omitempty" reload:"true"`
-	// UnauthenticatedUpstream is how many requests of unauthenticated callers are passed to the apiserver at
-	// the same time, each over a connection of its own.
-	UnauthenticatedUpstream int `json:"unauthenticatedUpstream,omitempty" reload:"true"`
 	// UpstreamStreams are the watches and sessions that are passed to the apiserver at the same time, at most a quarter of
 	// the file descriptors; 0 means an eighth of them. Each counts 56 KiB of memory, too.
 	UpstreamStreams int `json:"upstreamStreams,omitempty" reload:"true"`
@@ -30,8 +29,6 @@ type Limits struct {
 	// same time. They take turns of a millisecond, so that each user gets as much of the CPU as any
 	// other. 0 means as many as CPUs.
 	LongReads int `json:"longReads" reload:"true"`
-	// QueueWait is how long a request waits for a seat.
-	QueueWait metav1.Duration `json:"queueWait,omitempty" reload:"true"`
 	// HeaderBytes and HeaderFields limit the header of a request, the request line included.
 	HeaderBytes  int `json:"headerBytes,omitempty" min:"4096" max:"1048576"`
 	HeaderFields int `json:"headerFields,omitempty"`
@@ -46,8 +43,6 @@ func (l *Limits) setDefaults() {
 	// Half as much again as the apiserver's own limits, which are 400 reads and 200 writes, so that these
 	// decide first.
 	set(&l.Seats, 900)
-	set(&l.UnauthenticatedUpstream, 64)
-	set(&l.QueueWait.Duration, 10*time.Second)
 	set(&l.HeaderBytes, 64<<10)
 	set(&l.HeaderFields, 500)
 	set(&l.ReadHeaderTimeout.Duration, 20*time.Second)

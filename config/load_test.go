@@ -52,7 +52,7 @@ shutdown:
 		`f.yaml:9:10: limits.seats: must be a whole number, is "many"`,
 		`f.yaml:10:20: limits.upstreamStreams: must not be negative`,
 		`f.yaml:11:16: limits.headerBytes: must be a whole number, is "99999999999999999999"`,
-		`f.yaml:12:14: limits.queueWait: "soon" is not a duration, such as 10s or 5m`,
+		`f.yaml:12:3: limits.queueWait: is no longer a field; a request waits 10 s for its place: remove it`,
 		`f.yaml:13:16: limits.idleTimeout: must be a duration, such as 10s or 5m, is "5"`,
 		`f.yaml:14:1: listen: is set twice, first in line 4`,
 		`f.yaml:17:9: tls.sni[0]: needs certFile and keyFile`,

@@ -14,9 +14,9 @@ import (
 	"sluice/proxy/auth"
 	"sluice/proxy/connections"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/forward"
 	"sluice/proxy/handshake"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -27,8 +27,7 @@ import (
 	"sluice/proxy/why"
 )
 
-// Options configures a Gateway. Config, Upstream, Access, Resources, Levels, Accounts,
-// CPU, Machine, Log and Metrics are required.
+// Options configures a Gateway. Config, Upstream, Access, Resources, Accounts, CPU, Machine, Log and Metrics are required.
 type Options struct {
 	// Config is the configuration file. It must have its defaults.
 	Config    *config.File
@@ -45,8 +44,6 @@ type Options struct {
 	Tracer *trace.Tracer
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *tree.Budget
-	// Levels give out the seats of passed requests.
-	Levels *priority.Levels
 	// Accounts counts what callers hold.
 	Accounts *accounts.Ledger
 	// CPU shares the processors.
@@ -55,13 +52,23 @@ type Options struct {
 	Machine accounts.Machine
 }
 
+const (
+	// systemPart of the places at the apiserver, as a divisor, is reserved for system callers.
+	systemPart = 4
+	// unauthenticatedPassing is how many requests of unauthenticated callers pass at a time, each over a connection of its own.
+	unauthenticatedPassing = 64
+	// passWait is how long a request waits for its place at the apiserver.
+	passWait = 10 * time.Second
+)
+
 // Gateway serves the Kubernetes API.
 type Gateway struct {
 	options     Options
 	handler     http.Handler
 	connections *connections.Limiter
 	control     *flowcontrol.Control
-	places      *flowcontrol.Upstream
+	passing     *limits.Queue // has the places at the apiserver
+	strangers   *limits.Queue // has those of unauthenticated callers
 	slowReaders *flowcontrol.SlowReaders
 	reads       *serve.Handler
 	draining    chan struct{} // closed when watches must end
@@ -79,13 +86,14 @@ func New(o Options) *Gateway {
 	l, strict := &o.Config.Limits, o.Config.Compatibility == config.Strict
 	g.connections = connections.New(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
-	g.places = flowcontrol.NewUpstream(o.Levels, l.UnauthenticatedUpstream, l.QueueWait.Duration)
+	g.passing = limits.NewQueue(l.Seats, l.Seats/systemPart)
+	g.strangers = limits.NewQueue(unauthenticatedPassing, 0)
 	g.slowReaders = flowcontrol.NewSlowReaders()
 	g.reads = serve.New(serve.Options{
 		Resources: o.Resources,
 		Access:    o.Access,
 		Next: forward.New(forward.Options{
-			Upstream: o.Upstream, Log: o.Log.Named("forward"), Places: g.places,
+			Upstream: o.Upstream, Log: o.Log.Named("forward"), Queue: g.passing, Unauthenticated: g.strangers, Wait: passWait,
 			Rejected: o.Access.Authenticator.Forget, Transcode: !strict, SlowReaders: g.slowReaders,
 		}),
 		Recheck:  o.Config.Authorization.WatchRecheck.Duration,
@@ -96,7 +104,7 @@ func New(o Options) *Gateway {
 		Features: plan.Features(o.Config.Features),
 		Metrics:  o.Metrics.reads,
 
-		CompressWatches: o.Config.Compression.Watches, PassedBytes: o.Config.Cache.PassedBytes,
+		CompressWatches: o.Config.Compression.Watches, Queue: g.passing,
 		SlowReaders: g.slowReaders, CPU: o.CPU,
 	})
 	g.handler = chain(g.reads,
@@ -121,10 +129,9 @@ func New(o Options) *Gateway {
 func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
 	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
-	g.places.SetStrangers(l.UnauthenticatedUpstream, l.QueueWait.Duration)
+	g.passing.SetPlaces(l.Seats, l.Seats/systemPart)
 	g.options.CPU.SetPlaces(l.LongReads)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
-	g.reads.SetPassedBytes(file.Cache.PassedBytes)
 	g.debugHeaders.Store(file.DebugHeaders)
 }
 

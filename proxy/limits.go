@@ -12,7 +12,7 @@ import (
 
 // Totals returns how much of each resource there is for callers, by the configuration and the machine.
 func Totals(l *config.Limits, m accounts.Machine) accounts.Totals {
-	t := accounts.TotalsOf(m, l.Seats)
+	t := accounts.TotalsOf(m)
 	if l.Connections > 0 {
 		t[accounts.Connections] = int64(l.Connections)
 	}

@@ -31,14 +31,11 @@ func TestTotalsAreThoseOfTheTable(t *testing.T) {
 			}
 			return g.m.Descriptors / 8
 		},
-		"a third of `limits.seats`, and of the seats of each priority level while others wait for these": func(g given) int64 {
-			return int64(g.l.Seats) / 3
-		},
 	}
 	file := &config.File{}
 	file.Default()
 	set := file.Limits
-	set.Connections, set.UpstreamStreams, set.Seats = 1000, 100, 60
+	set.Connections, set.UpstreamStreams = 1000, 100
 	many := set
 	many.UpstreamStreams = 10_000
 	for _, l := range []config.Limits{file.Limits, set, many} {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/proxy/clients"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 	"sluice/proxy/slo"
@@ -82,7 +83,33 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
-	return append(flowcontrol.Collectors(g.places, g.options.CPU), g.options.Accounts)
+	return append(flowcontrol.Collectors(g.options.CPU), g.options.Accounts, queues{"apiserver": g.passing, "unauthenticated": g.strangers})
+}
+
+// queues are a collector of the figures of queues, by name.
+type queues map[string]*limits.Queue
+
+var (
+	queuePlaces  = prometheus.NewDesc("sluice_queue_places", "Places of a queue.", []string{"queue"}, nil)
+	queueTaken   = prometheus.NewDesc("sluice_queue_taken", "Places of a queue that are taken.", []string{"queue"}, nil)
+	queueWaiting = prometheus.NewDesc("sluice_queue_waiting", "Requests that wait for their places.", []string{"queue"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (queues) Describe(to chan<- *prometheus.Desc) {
+	to <- queuePlaces
+	to <- queueTaken
+	to <- queueWaiting
+}
+
+// Collect implements prometheus.Collector.
+func (q queues) Collect(to chan<- prometheus.Metric) {
+	for name, queue := range q {
+		places, taken, waiting := queue.Numbers()
+		to <- prometheus.MustNewConstMetric(queuePlaces, prometheus.GaugeValue, float64(places), name)
+		to <- prometheus.MustNewConstMetric(queueTaken, prometheus.GaugeValue, float64(taken), name)
+		to <- prometheus.MustNewConstMetric(queueWaiting, prometheus.GaugeValue, float64(waiting), name)
+	}
 }
 
 // other replaces label values that a client could choose freely, which keeps the number of series bounded.

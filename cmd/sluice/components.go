@@ -24,7 +24,6 @@ import (
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/handshake"
 	"sluice/proxy/resources"
 	"sluice/proxy/see"
@@ -42,7 +41,6 @@ type components struct {
 	machine    accounts.Machine
 	accounts   *accounts.Ledger
 	cpu        *flowcontrol.CPU
-	levels     *priority.Levels
 	encoded    *tree.Budget
 	logLevel   zap.AtomicLevel
 	reloader   *reloader
@@ -68,7 +66,6 @@ func (c *components) background() []task {
 		c.followHeaderNames,     // in which the apiserver reads who a caller is
 		c.access.Authorizer.Run, // watches RBAC objects
 		c.resources.Run,         // fills stores, and watches for them
-		c.levels.Run,            // follows the priority levels of the cluster
 		c.gateway.SweepMetrics,  // forgets resources that are gone
 		c.followMemory,          // divides the memory that stores leave
 		c.status.Run,            // samples the metrics
@@ -123,10 +120,6 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Shares:     shares(tracer),
 	})
 	metrics.registry.MustRegister(c.resources.Collector())
-	c.levels = priority.New(priority.Options{
-		Seats: file.Limits.Seats, Wait: file.Limits.QueueWait.Duration, Resources: c.resources, Log: log.Named("priority"),
-		BuiltIn: file.Authentication.Callers == config.CallersSelf, // few may list the configuration
-	})
 	auditLog, err := c.auditLog(file.Audit, log, metrics)
 	if err != nil {
 		return nil, err
@@ -137,7 +130,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	c.gateway = proxy.New(proxy.Options{
 		Config: file, Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
 		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded,
-		Accounts: c.accounts, CPU: c.cpu, Machine: c.machine, Levels: c.levels,
+		Accounts: c.accounts, CPU: c.cpu, Machine: c.machine,
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
 	if c.tls, err = c.servingTLS(file, log, metrics); err != nil {
@@ -338,7 +331,7 @@ func (c *components) adminHandler(file *config.File, metrics *metrics) http.Hand
 	}
 	c.status = c.sampler(file, metrics)
 	return admin.Handler(admin.Options{
-		Protect: protect, Live: live, Ready: c.ready, Notes: c.notes, Metrics: metrics.gatherer(c.levels), Status: c.status.Handler(),
+		Protect: protect, Live: live, Ready: c.ready, Notes: c.notes, Metrics: metrics.registry, Status: c.status.Handler(),
 		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling, Config: func() any { return c.reloader.running.Load() },
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/connect"
-	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/handshake"
 	"sluice/proxy/upstream"
 )
@@ -41,11 +40,6 @@ func newMetrics() *metrics {
 		registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r),
 		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r), handshakes: handshake.NewMetrics(r),
 	}
-}
-
-// gatherer returns all metrics, those of the priority levels included.
-func (m *metrics) gatherer(l *priority.Levels) prometheus.Gatherer {
-	return prometheus.Gatherers{m.registry, l.Gatherer()}
 }
 
 // observeEncoded registers metrics of the budget for encoded objects.

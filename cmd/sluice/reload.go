@@ -100,7 +100,6 @@ func (c *components) reload(file *config.File) {
 		c.logLevel.SetLevel(level.Level())
 	}
 	c.gateway.Reload(file)
-	c.levels.Set(file.Limits.Seats, file.Limits.QueueWait.Duration)
 	c.access.Authenticator.SetTokenTTL(file.Authentication.TokenTTL.Duration)
 	c.access.Authorizer.SetTTLs(file.Authorization.AllowTTL.Duration, file.Authorization.DenyTTL.Duration)
 	c.resources.SetProofCost(proofCost(file.Cache.Proofs))

@@ -136,10 +136,9 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	old.Default()
 	changed.Default()
 	l := &changed.Limits
-	for _, n := range []*int{&l.Connections, &l.Seats, &l.UnauthenticatedUpstream, &l.UpstreamStreams, &l.LongReads} {
+	for _, n := range []*int{&l.Connections, &l.Seats, &l.UpstreamStreams, &l.LongReads} {
 		*n++
 	}
-	l.QueueWait.Duration++
 	changed.Authorization.AllowTTL.Duration++
 	changed.Authorization.DenyTTL.Duration++
 	changed.Authorization.WatchRecheck.Duration++
@@ -151,8 +150,8 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	changed.Log.Level, changed.DebugHeaders = "debug", true
 	reload, restart := config.Changes(old, changed)
 	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.watchRecheck", "cache.encodedBytes",
-		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.seats", "limits.unauthenticatedUpstream",
-		"limits.upstreamStreams", "limits.longReads", "limits.queueWait", "log.level", "compression.watches", "debugHeaders"}
+		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.seats",
+		"limits.upstreamStreams", "limits.longReads", "log.level", "compression.watches", "debugHeaders"}
 	if !slices.Equal(reload, want) || len(restart) > 0 {
 		t.Errorf("reloaded %q\nothers %q", reload, restart)
 	}

@@ -12,7 +12,7 @@ import (
 // this host.
 func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o := see.Options{
-		Version: version, Gather: metrics.gatherer(c.levels).Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
+		Version: version, Gather: metrics.registry.Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
 		Upstream: func() see.Upstream {
 			u := see.Upstream{Address: c.upstream.Address(), Probed: c.health.Probed()}
 			if err := c.health.Check(); err != nil {

@@ -23,7 +23,7 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
-			totals := Totals{Silent: 5, Strangers: 20, Connections: 20, Unverified: 1 << 20, Requests: 1 << 20, Bodies: 1 << 20, Streams: 10, SlowResponses: 5, Held: 1 << 20}
+			totals := Totals{Silent: 5, Strangers: 20, Connections: 20, Unverified: 1 << 20, Requests: 1 << 20, Bodies: 1 << 20, Streams: 10, Held: 1 << 20}
 			l := New(totals, 4<<20)
 			var callers []Account
 			for i := range 12 {

@@ -8,7 +8,7 @@ func TestMemoryUsedUpByOneResourceKeepsNobodyOut(t *testing.T) {
 	for _, held := range []Resource{Connections, Requests} {
 		t.Run(held.String(), func(t *testing.T) {
 			const memory = 64 << 20
-			l := New(Totals{Strangers: 100, Connections: 1 << 20, Unverified: 1 << 20, Requests: 1 << 40, Bodies: 1 << 40, Streams: 1 << 20, SlowResponses: 100}, memory)
+			l := New(Totals{Strangers: 100, Connections: 1 << 20, Unverified: 1 << 20, Requests: 1 << 40, Bodies: 1 << 40, Streams: 1 << 20}, memory)
 			heavy := l.Account(ByUser("heavy"))
 			for n := 0; ; n++ {
 				if _, err := heavy.TakeRevocable(held, max(1, (16<<10)/rows[held].Bytes), func() {}); err != nil {

@@ -19,8 +19,6 @@ const (
 	Bodies
 	// Streams are requests to the apiserver that last: watches that pass, and sessions such as exec.
 	Streams
-	// SlowResponses are passed responses that the client accepts more slowly than the apiserver sends.
-	SlowResponses
 	// Held is memory that responses hold until their clients have read them: buffers and past states of stores.
 	Held
 
@@ -88,11 +86,6 @@ var rows = [numResources]Row{
 	Streams: {
 		Name: "streams", Unit: "requests", Bytes: 56 << 10, Total: "`limits.upstreamStreams`, at most 1/4 of the descriptors, or 1/8 of them",
 		Scarce: "the newest watch or session of the account with the most ends", Refusal: refused429,
-	},
-	SlowResponses: {
-		Name: "slow-responses", Unit: "responses", Bytes: 64 << 10,
-		Total:  "a third of `limits.seats`, and of the seats of each priority level while others wait for these",
-		Scarce: "the newest one of the account with the most ends", Refusal: "the response ends",
 	},
 	Held: {
 		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",

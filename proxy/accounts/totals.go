@@ -19,18 +19,17 @@ const (
 	maxUnverified = 64 << 20
 )
 
-// TotalsOf returns the totals for a machine, with so many seats at the apiserver. A sixteenth of the descriptors is left for what
+// TotalsOf returns the totals for a machine. A sixteenth of the descriptors is left for what
 // counts for nobody.
-func TotalsOf(m Machine, seats int) Totals {
+func TotalsOf(m Machine) Totals {
 	return Totals{
-		Silent:        max(64, m.Descriptors/16),
-		Strangers:     max(64, min(m.Descriptors/8, maxStrangers)),
-		Connections:   max(64, m.Descriptors*5/8),
-		Unverified:    max(4<<20, min(m.Memory/16, maxUnverified)),
-		Requests:      max(16<<20, m.Memory/2),
-		Bodies:        max(16<<20, m.Memory/4),
-		Streams:       max(64, m.Descriptors/8),
-		SlowResponses: max(4, int64(seats)/3),
-		Held:          max(4<<20, m.Memory/4),
+		Silent:      max(64, m.Descriptors/16),
+		Strangers:   max(64, min(m.Descriptors/8, maxStrangers)),
+		Connections: max(64, m.Descriptors*5/8),
+		Unverified:  max(4<<20, min(m.Memory/16, maxUnverified)),
+		Requests:    max(16<<20, m.Memory/2),
+		Bodies:      max(16<<20, m.Memory/4),
+		Streams:     max(64, m.Descriptors/8),
+		Held:        max(4<<20, m.Memory/4),
 	}
 }

@@ -127,6 +127,10 @@ func (b *arrivingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Lasts reports whether a request goes on for as long as its client likes: a watch, or a session such as
+// exec, attach, port-forward, logs, and whatever is proxied to nodes, pods and services.
+func Lasts(info *request.Info) bool { return info.Upgrade || info.Proxied() || info.Verb == "watch" }
+
 // Hold counts a request of the admin listener that lasts, for its reader if that is authenticated, else for its address.
 // It can be taken back, as a watch can.
 func (c *Control) Hold(r *http.Request, end func()) (*accounts.Grant, error) {

@@ -2,6 +2,6 @@
 // what callers hold, [sluice/proxy/queue] is where they wait, and [sluice/proxy/connections] counts their connections.
 //
 // [Control.WithFlowControl] is a filter behind authentication: it counts the request for its caller, or answers 429 with
-// Retry-After. [Upstream] gives out places at the apiserver, and [CPU] turns of the processors. [SlowReaders] ends responses
+// Retry-After. [CPU] gives out turns of the processors. [SlowReaders] ends responses
 // whose clients read slowly while memory is scarce.
 package flowcontrol

@@ -3,7 +3,7 @@ package flowcontrol
 import "github.com/prometheus/client_golang/prometheus"
 
 // Collectors returns the metrics of what requests wait for.
-func Collectors(u *Upstream, c *CPU) []prometheus.Collector {
+func Collectors(c *CPU) []prometheus.Collector {
 	gauge := func(name, help string, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 	}
@@ -14,11 +14,6 @@ func Collectors(u *Upstream, c *CPU) []prometheus.Collector {
 		return func() int64 { _, n := numbers(); return int64(n) }
 	}
 	return []prometheus.Collector{
-		gauge("sluice_unauthenticated_passing", "Requests of unauthenticated callers that are being passed to the apiserver.",
-			running(u.strangers.Numbers)),
-		gauge("sluice_unauthenticated_waiting", "Requests of unauthenticated callers that wait to be passed.", waiting(u.strangers.Numbers)),
-		gauge("sluice_unauthenticated_places", "How many requests of unauthenticated callers may be passed at the same time.",
-			u.strangers.Places),
 		gauge("sluice_long_reads_working", "Long responses from the cache that Sluice works on.", running(c.Numbers)),
 		gauge("sluice_long_reads_waiting", "Long responses from the cache that wait for their turn.", waiting(c.Numbers)),
 		gauge("sluice_long_reads_places",

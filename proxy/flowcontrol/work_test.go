@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/queue"
 	"sluice/proxy/response"
 	"sluice/test/support/spantest"
 )
@@ -28,6 +29,14 @@ func work(t *testing.T, ctx context.Context, w *Work) (steps int) {
 		steps++
 	}
 	return steps
+}
+
+// checkEmpty fails the test unless nothing runs or waits.
+func checkEmpty(t *testing.T, q *queue.Queue) {
+	t.Helper()
+	if r, w := q.Numbers(); r != 0 || w != 0 {
+		t.Errorf("%d run, %d wait", r, w)
+	}
 }
 
 func TestUsersGetEqualTurnsHoweverManyResponsesTheyHave(t *testing.T) {

@@ -2,7 +2,6 @@ package forward_test
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,8 +15,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -34,13 +33,6 @@ func (discard) Flush()                      {}
 type memory func(*http.Request) (*http.Response, error)
 
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) { return m(r) }
-
-// seats are free at once.
-type seats struct{}
-
-func (s seats) Take(context.Context, *http.Request) (flowcontrol.Seat, error) { return s, nil }
-func (seats) Leave()                                                          {}
-func (seats) Slow(func()) error                                               { return nil }
 
 // BenchmarkForwardSmallRead is what forwarding a small list costs beside the bare reverse proxy of
 // net/http, each without connections.
@@ -62,7 +54,7 @@ func BenchmarkForwardSmallRead(b *testing.B) {
 	base := &url.URL{Scheme: "https", Host: "apiserver"}
 	bare := &httputil.ReverseProxy{Transport: u.Authenticated, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }}
 	for name, h := range map[string]http.Handler{"bare": bare, "sluice": forward.New(forward.Options{
-		Upstream: u, Log: zap.NewNop(), Transcode: true, Places: flowcontrol.NewUpstream(seats{}, 1, time.Minute),
+		Upstream: u, Log: zap.NewNop(), Transcode: true, Queue: limits.NewQueue(1000, 0), Unauthenticated: limits.NewQueue(1000, 0), Wait: time.Minute,
 	})} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -13,9 +13,9 @@ import (
 	"sluice/proxy/response"
 )
 
-// seatPatience is how long writes of a response may block in total before the response counts as slow. With a shorter time
-// clients that retry at once make the apiserver begin more responses.
-const seatPatience = time.Second
+// writeWithin is how long a response may be written that has a place at the apiserver: as long as the apiserver itself, by
+// default, serves a request that does not last.
+const writeWithin = time.Minute
 
 // clientWriter writes a response to a client, with a deadline for each write: ReverseProxy copies
 // pieces of up to 16 KiB. Only one goroutine at a time may write or flush.
@@ -24,33 +24,11 @@ type clientWriter struct {
 	ctx      context.Context // of the request upstream
 	info     *request.Info
 	deadline *response.WriteDeadline
-	place    *flowcontrol.Place
-	waited   time.Duration // for the client
-	patience *time.Timer   // fires when a write exceeds what is left of seatPatience
 	joined   *bufio.Writer // joins the pieces of a list or an object; nil for a stream
 }
 
 func newClientWriter(ctx context.Context, w http.ResponseWriter, info *request.Info) *clientWriter {
 	return &clientWriter{ResponseWriter: w, ctx: ctx, info: info, deadline: response.NewWriteDeadline(w)}
-}
-
-// arm starts the timer of a write, until disarm.
-func (c *clientWriter) arm() (begin time.Time) {
-	left := seatPatience - c.waited
-	switch {
-	case left <= 0:
-		c.place.Slow()
-	case c.patience == nil:
-		c.patience = time.AfterFunc(left, c.place.Slow)
-	default:
-		c.patience.Reset(left)
-	}
-	return time.Now()
-}
-
-func (c *clientWriter) disarm(begin time.Time) {
-	c.patience.Stop()
-	c.waited += time.Since(begin)
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.
@@ -69,6 +47,9 @@ func (c *clientWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // before the first byte arrives, and a stream that ends without one keeps the framing of a stream. The header of a list goes
 // with its beginning, in one packet.
 func (c *clientWriter) WriteHeader(code int) {
+	if !flowcontrol.Lasts(c.info) {
+		c.deadline.EndWithin(writeWithin)
+	}
 	c.ResponseWriter.WriteHeader(code)
 	switch {
 	case isWhole(code, c.Header(), c.info):
@@ -90,7 +71,6 @@ func (c *clientWriter) Write(p []byte) (int, error) {
 type unjoined struct{ *clientWriter }
 
 func (c unjoined) Write(p []byte) (int, error) {
-	defer c.disarm(c.arm())
 	return c.deadline.Write(c.ResponseWriter, p)
 }
 
@@ -101,7 +81,6 @@ func (c *clientWriter) FlushError() error {
 			return err
 		}
 	}
-	defer c.disarm(c.arm())
 	return c.deadline.Flush()
 }
 

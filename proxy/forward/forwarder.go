@@ -7,22 +7,26 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward/transcode"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
 
-// Options configure a Forwarder. Upstream, Log and Places are required.
+// Options configure a Forwarder. Upstream, Log, Wait and the queues are required.
 type Options struct {
 	Upstream *upstream.Upstream
 	Log      *zap.Logger
-	// Places gives out the places of requests that are passed at the same time.
-	Places *flowcontrol.Upstream
+	// Queue has the places at the apiserver of authenticated callers, and Unauthenticated those of the others.
+	Queue, Unauthenticated *limits.Queue
+	// Wait is how long a request waits for its place.
+	Wait time.Duration
 	// Rejected, if not nil, is called with each request whose verified bearer token the upstream has
 	// rejected with a 401: what is remembered of the token is no longer true.
 	Rejected func(*http.Request)
@@ -40,14 +44,16 @@ type Forwarder struct {
 	rejected  func(*http.Request)
 	transcode bool
 	readers   *flowcontrol.SlowReaders
-	places    *flowcontrol.Upstream
 	proxy     httputil.ReverseProxy
+
+	queue, unauthenticated *limits.Queue
+	wait                   time.Duration
 }
 
 // passing is what a request keeps while it is passed. Its context carries it.
 type passing struct {
 	cancel   context.CancelFunc // ends the request upstream without its client
-	place    *flowcontrol.Place
+	place    place
 	identity http.Header // names the user to the apiserver, if only Sluice has seen the credentials; else nil
 	body     *clientBody // nil if there is none
 	exchange *transcode.Exchange
@@ -61,7 +67,7 @@ func passingOf(r *http.Request) *passing { return r.Context().Value(passingKey{}
 func New(o Options) *Forwarder {
 	f := &Forwarder{
 		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcode: o.Transcode, readers: o.SlowReaders,
-		places: o.Places,
+		queue: o.Queue, unauthenticated: o.Unauthenticated, wait: o.Wait,
 	}
 	f.proxy = httputil.ReverseProxy{
 		Rewrite:        f.rewrite,
@@ -93,9 +99,8 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	client := newClientWriter(ctx, w, info)
 	defer client.deadline.Stop()
-	p.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
-	defer p.place.Leave()
-	client.place = p.place
+	p.place = place{forwarder: f, info: info, end: func() { client.deadline.EndWithin(0); cancel() }}
+	defer p.place.release()
 	if f.transcode {
 		p.exchange = transcode.Begin(r)
 		defer p.exchange.End()
@@ -112,8 +117,6 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case reader.Ended():
 			info.Outcome.Reason = flowcontrol.TooSlow
-		case p.place.Crowded():
-			info.Outcome.Reason = flowcontrol.TooManySlow
 		case client.deadline.Expired():
 			info.Outcome.Reason = reasonClientStalled
 		}
@@ -154,7 +157,7 @@ func (f *Forwarder) inspect(resp *http.Response) error {
 		return err
 	}
 	if resp.StatusCode < http.StatusBadRequest {
-		if err := passingOf(resp.Request).place.Accepted(); err != nil {
+		if err := passingOf(resp.Request).place.accepted(); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
 // send selects the transport by the credentials in the request that is sent, which must be those of
 // its caller. Credentials never cross from one transport to another.
 func (f *Forwarder) send(r *http.Request) (*http.Response, error) {
-	if err := passingOf(r).place.Take(r.Context()); err != nil {
+	if err := passingOf(r).place.take(r.Context()); err != nil {
 		return nil, err
 	}
 	info := request.From(r.Context())

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
 
@@ -52,7 +51,6 @@ func TestPiecesOfAListAreJoined(t *testing.T) {
 		client := &writes{ResponseRecorder: httptest.NewRecorder()}
 		client.Header().Set("Content-Type", row.contentType)
 		w := newClientWriter(t.Context(), client, info)
-		w.place = new(flowcontrol.Place) // the test may be slow
 		w.WriteHeader(row.code)
 		if streams := row.code == http.StatusOK && !row.joined; client.Flushed != streams || (resp.ContentLength < 0) == row.joined {
 			t.Errorf("%s, %d: flushed: %v, length %d", row.url, row.code, client.Flushed, resp.ContentLength)

@@ -14,8 +14,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -60,7 +60,7 @@ func benchmarkOverHTTP2(b *testing.B, pieces int) {
 		b.Fatal(err)
 	}
 	forwarder := forward.New(forward.Options{
-		Upstream: u, Log: zap.NewNop(), Transcode: true, Places: flowcontrol.NewUpstream(seats{}, 1, time.Minute),
+		Upstream: u, Log: zap.NewNop(), Transcode: true, Queue: limits.NewQueue(1000, 0), Unauthenticated: limits.NewQueue(1000, 0), Wait: time.Minute,
 	})
 	for _, target := range []struct {
 		name   string

@@ -41,7 +41,7 @@ var AllAdvice = []Advice{
 	{"version-before-history", "nothing if it ends after its first event; if it repeats, raise cache.historyAge, or use bookmarks"},
 	{"not-proven-in-time", "see whether the apiserver answers and sends bookmarks; with resourceVersion=0 the cache answers"},
 	{"history-discarded", "list again, as the client does by itself"},
-	{"pass-budget", "wait until the store is filled, or raise cache.passedBytes"},
+	{"pass-budget", "wait until the store is filled, or raise limits.seats"},
 
 	{"ambiguous-request", "correct the request, or the proxy that has changed it"},
 	{"too-many-headers", "send fewer header fields, or raise limits.headerFields"},
@@ -56,10 +56,9 @@ var AllAdvice = []Advice{
 	{"too-many-requests", "send fewer requests at once, or raise limits.memory"},
 	{"too-many-bodies", "send smaller bodies, or raise limits.memory"},
 	{"too-many-streams", "open fewer watches that pass, or raise limits.upstreamStreams"},
-	{"too-many-slow-responses", "read responses faster"},
 	{"too-many-held", "read responses faster; see limits.memory"},
 	{"too-many-upstream", "send fewer requests that pass, or raise limits.seats"},
-	{"too-many-unauthenticated", "authenticate, or raise limits.unauthenticatedUpstream"},
+	{"too-many-unauthenticated", "authenticate"},
 	{"too-slow", "read responses faster; see limits.memory"},
 
 	{"gateway-refused", "give Sluice the right to impersonate, see Rights"},

@@ -4,13 +4,13 @@ package message
 var (
 	TooMany = Message{"too-many", "too many %s are held by all callers or by this one",
 		"try again later; see limits in the configuration of Sluice"}
-	NoSeat = Message{"no-seat", "too many requests of priority level %q wait to be passed to the apiserver",
+	NoSeat = Message{"no-seat", "too many requests wait to be passed to the apiserver",
 		"try again later; see limits.seats in the configuration of Sluice"}
 	NoPlace = Message{"no-place", "too many requests of unauthenticated callers are in flight to the apiserver",
-		"authenticate or try again later; see limits.unauthenticatedUpstream in the configuration of Sluice"}
+		"authenticate or try again later"}
 	PassBudget = Message{"pass-budget",
 		"the cache cannot show %s now (%s), and such reads already cost the apiserver as much as they may",
-		"try again later; see cache.passedBytes in the configuration of Sluice"}
+		"try again later; see limits.seats in the configuration of Sluice"}
 )
 
 // Messages about requests that are not passed as they are.

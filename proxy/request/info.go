@@ -16,6 +16,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
+	"sluice/proxy/limits"
 	"sluice/proxy/trace"
 )
 
@@ -56,11 +57,22 @@ type Info struct {
 	Watch *clients.OpenWatch // set when the response to a watch begins; may be nil
 
 	PassedWatch *PassedWatch // set before a watch passes, if it may end early
+	Placed      bool         // the request has its places at the apiserver before it is passed
 }
 
 // GroupVersionResource returns the resource of a request for one.
 func (i *Info) GroupVersionResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: i.APIGroup, Version: i.APIVersion, Resource: i.Resource}
+}
+
+// Waits returns for whom the request waits in queues: for the holder of its credentials, with the rank of the user for whom it
+// acts.
+func (i *Info) Waits() limits.Caller {
+	u := i.Acting
+	if i.Impersonated != nil {
+		u = i.Impersonated
+	}
+	return limits.Caller{Group: i.Account.Group, Name: i.Account.Name, System: limits.IsSystem(u)}
 }
 
 // Memory returns the resource that bodies of the request and of its response take memory of.

@@ -81,7 +81,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 		Publish: func(s *cache.Store) { r.publish(ctx, e, s) },
 		Report: func(err error) {
 			e.log.Warn("reflector interrupted", zap.Error(err))
-			lists := errors.Is(err, reflector.ErrUnsupported) || errors.Is(err, reflector.ErrListInstead)
+			lists := errors.Is(err, reflector.ErrUnsupported) || errors.Is(err, reflector.ErrListInstead) || errors.Is(err, cache.ErrHeldBack)
 			if e.current.Load() == nil && !lists {
 				e.filled()
 				e.extrapolate()

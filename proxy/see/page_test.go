@@ -367,7 +367,7 @@ func TestStreamSendsNewerValues(t *testing.T) {
 func TestStreamsEndSoThatReadersAreAuthorizedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(false)
-		ledger := accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 30}, 0), 1<<30)
+		ledger := accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 30}), 1<<30)
 		p.options.Hold = flowcontrol.New(ledger).Hold
 		l := newLive(p.Sampler)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -446,23 +446,6 @@ func TestOpenPagesAreSharedAmongReaders(t *testing.T) {
 			t.Errorf("%d bytes are held of %d pages in the end", n, open.Load())
 		}
 	})
-}
-
-// Requests of the exempt level come on top of the limit, which for that level is 0.
-func TestSeatsAreOfLimitedLevels(t *testing.T) {
-	p := newProcess(false)
-	for name, values := range map[string]map[string]float64{
-		"current_executing_seats": {"exempt": 90, "workload-low": 10}, "nominal_limit_seats": {"exempt": 0, "workload-low": 40},
-	} {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_flowcontrol_" + name}, []string{"priority_level"})
-		p.registry.MustRegister(g)
-		for level, v := range values {
-			g.WithLabelValues(level).Set(v)
-		}
-	}
-	if got := p.cells(t, "/limits")["seats at the apiserver/full"]; got != percent(0.25) {
-		t.Errorf("seats are %s full", got)
-	}
 }
 
 // Only a page that exists and stays open holds anything.

@@ -328,9 +328,6 @@ func (s *Sampler) since(r *Resource, now time.Time) {
 	}
 }
 
-// limited leaves out the exempt priority level, whose requests come on top of the limit.
-func limited(l labels) bool { return l.of("priority_level") != "exempt" }
-
 // limits returns everything that is scarce.
 func (s *Sampler) limits(r reading) (all []Limit) {
 	of := func(metric, name string) float64 {
@@ -349,17 +346,22 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 	}
 	for _, l := range []struct{ name, unit, used, total, setBy string }{
 		{"memory of callers", "bytes", "sluice_account_memory_bytes", "sluice_account_memory_limit_bytes", "limits.memory"},
-		{"seats at the apiserver", "seats", "sluice_flowcontrol_current_executing_seats",
-			"sluice_flowcontrol_nominal_limit_seats", "limits.seats"},
-		{"seats of unauthenticated callers", "requests", "sluice_unauthenticated_passing", "sluice_unauthenticated_places",
-			"limits.unauthenticatedUpstream"},
 		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places", "limits.longReads, or the CPUs"},
 		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes", "cache.maxBytes"},
 		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes", "cache.encodedBytes, or what the rest of the memory leaves"},
 	} {
 		all = append(all, Limit{
-			Name: l.name, Unit: l.unit, Used: r.sum(l.used, limited), Total: r.sum(l.total, limited),
+			Name: l.name, Unit: l.unit, Used: r.sum(l.used, nil), Total: r.sum(l.total, nil),
 			Cache: l.used == "sluice_encoded_bytes", SetBy: l.setBy,
+		})
+	}
+	for _, q := range []struct{ queue, name, setBy string }{
+		{"apiserver", "places at the apiserver", "limits.seats"},
+		{"unauthenticated", "places of unauthenticated callers at the apiserver", ""},
+	} {
+		is := func(l labels) bool { return l.of("queue") == q.queue }
+		all = append(all, Limit{
+			Name: q.name, Unit: "places", Used: r.sum("sluice_queue_taken", is), Total: r.sum("sluice_queue_places", is), SetBy: q.setBy,
 		})
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/list"
@@ -48,9 +49,8 @@ type Options struct {
 	Metrics *Metrics
 	// CPU shares the processors among users; nil lets everybody work at once.
 	CPU *flowcontrol.CPU
-	// PassedBytes bounds what the reads that pass although the cache should show them cost the apiserver at
-	// the same time, as the length of the objects that they are answered with; 0 bounds nothing.
-	PassedBytes int64
+	// Queue has the places at the apiserver; required.
+	Queue *limits.Queue
 	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
 	SlowReaders *flowcontrol.SlowReaders
 }
@@ -58,7 +58,6 @@ type Options struct {
 // Handler serves gets, lists and watches from the watch cache.
 type Handler struct {
 	options Options
-	budget  *passBudget
 	plans   plan.Options
 	lists   list.Server
 	watches watch.Server
@@ -70,9 +69,9 @@ func New(o Options) *Handler {
 		o.Metrics = NewMetrics(nil)
 	}
 	h := &Handler{
-		options: o, budget: newPassBudget(o.PassedBytes, o.Metrics),
-		plans: plan.Options{Resources: o.Resources, Access: o.Access, Indexes: o.Encoded, Strict: o.Strict, Features: o.Features},
-		lists: list.Server{Encoded: o.Encoded, CPU: o.CPU, SlowReaders: o.SlowReaders},
+		options: o,
+		plans:   plan.Options{Resources: o.Resources, Access: o.Access, Indexes: o.Encoded, Strict: o.Strict, Features: o.Features},
+		lists:   list.Server{Encoded: o.Encoded, CPU: o.CPU, SlowReaders: o.SlowReaders},
 		watches: watch.Server{
 			Access: o.Access, Resources: o.Resources, Encoded: o.Encoded, CPU: o.CPU, SlowReaders: o.SlowReaders,
 			Draining: o.Draining, Spread: o.Spread, Metrics: o.Metrics.watches,
@@ -85,9 +84,6 @@ func New(o Options) *Handler {
 // SetWatches changes the longest time between two checks of the access of a watch, for open watches from
 // their next check on, and whether watches are compressed that are opened from now on.
 func (h *Handler) SetWatches(recheck time.Duration, compress bool) { h.watches.Set(recheck, compress) }
-
-// SetPassedBytes changes Options.PassedBytes for the reads that come from now on.
-func (h *Handler) SetPassedBytes(bytes int64) { h.budget.setTotal(bytes) }
 
 // ServeHTTP implements http.Handler. It panics with http.ErrAbortHandler if a response fails after
 // its first byte, so that the client cannot take what it has received for the whole response.
@@ -109,19 +105,19 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, info *request.I
 	case outcome.Forwarded:
 		defer q.end()
 		defer err.End()
-		observed := &statusObserver{w, func(status int) { err.Begun(status); q.claim.begun(status) }}
-		h.pass(observed, r, info, err.Pass, q.claim)
+		info.Placed = q.leave != nil
+		h.pass(&statusObserver{w, err.Begun}, r, info, err.Pass, q.leave)
 	default:
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// pass passes a request that is not served.
-func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, c *claim) {
+// pass passes a request that is not served, which may have places at the apiserver.
+func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, leave func()) {
 	info.Outcome.Reason = string(reason)
 	r = h.upstreamRequest(r, info, reason)
 	if info.Verb == "watch" {
-		h.passWatch(w, r, info, reason, c)
+		h.passWatch(w, r, info, reason, leave)
 		return
 	}
 	h.options.Next.ServeHTTP(w, r)

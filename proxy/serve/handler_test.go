@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/proxy/limits"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
@@ -23,7 +24,7 @@ func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	e := servetest.New(t, resource)
 	o.Resources = cmp.Or[plan.Resources](o.Resources, e)
 	o.Access, o.Draining, o.Next = e.Access, e.Draining, http.HandlerFunc(e.Forward)
-	o.PassedBytes, o.Recheck = cmp.Or(o.PassedBytes, 128<<20), cmp.Or(o.Recheck, 30*time.Second)
+	o.Queue, o.Recheck = cmp.Or(o.Queue, limits.NewQueue(900, 225)), cmp.Or(o.Recheck, 30*time.Second)
 	h := New(o)
 	e.Handler = h
 	return &env{e, h}

@@ -14,10 +14,8 @@ type Metrics struct {
 	watches *watch.Metrics
 	proofs  *fresh.Metrics
 
-	passing     *prometheus.GaugeVec
-	passes      *prometheus.CounterVec
-	passBytes   *prometheus.GaugeVec
-	passWaiting prometheus.Gauge
+	passing *prometheus.GaugeVec
+	passes  *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics that are registered with r, or nowhere if r is nil.
@@ -34,17 +32,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Lists and streaming lists that the cache could not show at once, by the reason and what became of them: " +
 				`"passed"; after a wait "waited-passed" or "waited-served" from the cache; "refused" with 429.`,
 		}, []string{"reason", "result"}),
-		passBytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_pass_budget_bytes",
-			Help: `What lists that the cache cannot show take of cache.passedBytes now: "part" is "common", or "reserved" ` +
-				"for system callers, a quarter.",
-		}, []string{"part"}),
-		passWaiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sluice_pass_budget_waiting", Help: "Lists that wait until the cache can show them, or they may pass.",
-		}),
 	}
 	if r != nil {
-		r.MustRegister(m.passing, m.passes, m.passBytes, m.passWaiting)
+		r.MustRegister(m.passing, m.passes)
 	}
 	return m
 }
@@ -54,7 +44,7 @@ func (m *Metrics) Resources() []*prometheus.MetricVec {
 	return append(m.watches.Resources(), m.passing.MetricVec)
 }
 
-// What becomes of a read that counts for the budget.
+// What becomes of a read that counts.
 type passResult string
 
 const (

@@ -36,10 +36,10 @@ const (
 // passWatch passes a watch to the apiserver. It ends between two events when the gateway drains, and
 // once the cache may serve it if it passes for a reason that does not last.
 //
-// Its claim ends with its initial events.
-func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, c *claim) {
+// It gives its places back at the end of its initial events.
+func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, leave func()) {
 	p := newPassedWatch(&h.options, info, reason)
-	p.claim = c
+	p.leave = leave
 	switch {
 	case info.Unreviewed():
 		if reason == outcome.NotReviewed {
@@ -56,7 +56,7 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 	ctx, cancel := context.WithCancel(r.Context())
 	var following sync.WaitGroup
 	following.Go(func() { p.follow(ctx) })
-	following.Go(func() { p.endClaim(ctx) })
+	following.Go(func() { p.leavePlaces(ctx) })
 	defer func() {
 		cancel()
 		following.Wait()
@@ -107,7 +107,7 @@ type passedWatch struct {
 	// ended early: a client that resumed from one of them would miss others.
 	unmarked bool
 	version  uint64 // from which it begins; 0 if none
-	claim    *claim // nil if it does not count
+	leave    func() // gives its places back; nil if it has none
 	// again returns why the watch would still pass; nil for a reason that never ceases to hold.
 	again   func(context.Context) error
 	allowed func() // called when the apiserver has accepted the watch; nil calls nothing
@@ -170,15 +170,17 @@ func (p *passedWatch) awaitCache(ctx context.Context) bool {
 	return wait.For(ctx, resumable, p.options.Draining)
 }
 
-// endClaim ends the claim of the watch with its initial events.
-func (p *passedWatch) endClaim(ctx context.Context) {
+// leavePlaces gives the places of the watch back at the end of its initial events.
+func (p *passedWatch) leavePlaces(ctx context.Context) {
 	switch {
+	case p.leave == nil:
+		return
 	case p.InitialEvents:
 		wait.For(ctx, p.Resumable.Done(), nil)
 	case wait.For(ctx, p.Opened.Done(), nil):
 		wait.Pause(ctx, unmarkedFor)
 	}
-	p.claim.end()
+	p.leave()
 }
 
 // awaitPlan waits until the cache may serve the watch: until its store is in sync if it is being filled, and otherwise by

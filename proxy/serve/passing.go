@@ -29,31 +29,31 @@ const (
 	refuseSpread = 5 * time.Second
 	// retrySpread is the time over which the clients come back that are refused.
 	retrySpread = 10 * time.Second
-	// claimFor is how long a response that has begun counts for the budget. Most have ended by then; a
-	// client that reads slowly keeps no room from others.
-	claimFor = 30 * time.Second
 	// unknownBytes is the estimate of all objects of a resource before anything is known of it, and
 	// partOfAll the part of them that a read of one namespace, or with a selector, is taken to select.
 	unknownBytes = 16 << 20
 	partOfAll    = 16
-	// leastBytes is what every read costs, and unknownObject is the estimate of an object.
-	leastBytes    = 64 << 10
+	// unknownObject is the estimate of an object.
 	unknownObject = 8 << 10
+	// placeBytes of objects that answer a read take a place at the apiserver, besides the first one, and mostPart of all
+	// places, as a divisor, is the most that a read takes.
+	placeBytes = 256 << 10
+	mostPart   = 4
 )
 
-// attempt is what a request keeps while it is tried again until the cache can show the read or the budget
-// lets it pass.
+// attempt is what a request keeps while it is tried again until the cache can show the read or there are places for it at the
+// apiserver.
 type attempt struct {
 	fresh.Attempt
-	budget *passBudget
-	until  time.Time    // it may wait; zero before deadline
-	claim  *claim       // nil until the read has to pass
-	reason outcome.Pass // why the read has waited; empty if it has not
+	handler *Handler
+	until   time.Time    // it may wait; zero before deadline
+	leave   func()       // gives the places back; nil without places
+	reason  outcome.Pass // why the read has waited; empty if it has not
 }
 
 func (h *Handler) newAttempt() *attempt {
 	now := time.Now()
-	q := &attempt{budget: h.budget}
+	q := &attempt{handler: h}
 	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs.Since(now), Began: now}
 	return q
 }
@@ -67,70 +67,49 @@ func (q *attempt) deadline() time.Time {
 	return q.until
 }
 
-// claims asks for room for a read and reports whether there is.
-func (q *attempt) claims(p *plan.Plan, bytes int64, recovers bool) bool {
-	q.claim = q.budget.claim(claim{
-		resource: p.Info.GroupVersionResource(), bytes: max(bytes, leastBytes), caller: p.Info.Account.Key.Group,
-		system: systemCaller(p.Info), recovers: recovers,
-	})
-	return q.claim.hasRoom()
+// enters takes the places for a read that passes, if they are free.
+func (q *attempt) enters(p *plan.Plan, places int) (entered bool) {
+	q.leave, entered = q.handler.options.Queue.TryEnter(p.Info.Waits(), places)
+	return entered
 }
 
 // Room implements Budget.
 func (q *attempt) Room(p *plan.Plan, bytes int64) bool {
-	if p.Verb == negotiate.Get || q.claims(p, bytes, false) {
-		return true // a get costs next to nothing
-	}
-	q.end()
-	return false
+	return p.Verb == negotiate.Get || q.leave != nil || q.enters(p, q.handler.places(bytes)) // a get costs next to nothing
 }
 
-// end gives back what the request has of the budget.
+// end gives the places back that the request has.
 func (q *attempt) end() {
-	q.claim.end()
-	q.claim = nil
+	if q.leave != nil {
+		q.leave()
+		q.leave = nil
+	}
 }
 
 // Served implements Budget.
 func (q *attempt) Served() {
 	if q.reason != "" {
-		q.budget.metrics.budgeted(q.reason, resultWaitedServed)
+		q.handler.options.Metrics.budgeted(q.reason, resultWaitedServed)
 	}
 }
 
-// action is what becomes of a read that the cache cannot show.
-type action string
+// places returns how many places at the apiserver a read takes that is answered with so many bytes of objects.
+func (h *Handler) places(bytes int64) int {
+	all, _, _ := h.options.Queue.Numbers()
+	return int(min(1+bytes/placeBytes, int64(max(1, all/mostPart))))
+}
 
-const (
-	actionPass   action = "pass"
-	actionWait   action = "wait"
-	actionRefuse action = "refuse"
-)
-
-// passFacts is what decides about a read that the cache cannot show.
+// passFacts is what decides whether a read counts that the cache cannot show.
 type passFacts struct {
 	verb          negotiate.Verb
 	initialEvents bool // of a watch
 	cached        bool // the resource has a store in sync
 	reason        outcome.Pass
-	room          bool // the budget has room for it
-	late          bool // it has waited for as long as it may
 }
 
-// next says what becomes of a read that the cache cannot show now.
-func next(f passFacts) action {
-	switch {
-	case !f.counts(), f.room:
-		return actionPass
-	case f.late:
-		return actionRefuse
-	}
-	return actionWait
-}
-
-// counts reports whether the read counts for the budget: a list that the cache would otherwise show, or a watch that
+// counts reports whether the read takes places by its size: a list that the cache would otherwise show, or a watch that
 // begins with initial events. Watches of a cached resource count for whatever reason they pass, unless the apiserver is
-// likely to refuse them: lists take seats of their priority level besides, watches do not.
+// likely to refuse them: the apiserver limits lists by their size itself, and watches it does not.
 func (f *passFacts) counts() bool {
 	switch f.verb {
 	case negotiate.List:
@@ -156,34 +135,30 @@ func (h *Handler) factsOf(p *plan.Plan, reason outcome.Pass) passFacts {
 // errAgain is returned for a read that the cache may show by now.
 var errAgain = errors.New("the read is tried again")
 
-// afford decides about a read that the cache cannot show for the reason. It waits for what all such reads
-// share, the fill of the store or the end of a stall, or for room in the budget. It returns why the read
-// passes, a Refused, or errAgain.
+// afford decides about a read that the cache cannot show for the reason. It passes if there are places for it. Otherwise it waits
+// for the fill of the store or the end of a stall, which all such reads share, or for its places. It returns why the read passes, a Refused, or errAgain.
 func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) error {
-	f := h.factsOf(p, reason)
-	if !f.counts() {
+	if f := h.factsOf(p, reason); !f.counts() {
 		return reason
 	}
-	f.room = q.claims(p, passCost(p, h.options.Resources, reason), h.recovers(p, reason))
-	f.late = time.Until(q.deadline()) <= 0
-	for {
-		switch next(f) {
-		case actionPass:
-			return q.pass(h.options.Metrics, reason)
-		case actionRefuse:
-			h.options.Metrics.budgeted(reason, resultRefused)
-			q.end()
-			return refusePass(p, reason)
-		}
-		q.reason = reason
-		if h.awaitRoom(ctx, p, q, reason) {
-			return errAgain // the claim is given up: a watch that is served would keep it for long
-		}
-		if ctx.Err() != nil {
-			return reason // the client has gone
-		}
-		f.room, f.late = q.claim.hurry(), true
+	n := h.places(passCost(p, h.options.Resources, reason))
+	if q.enters(p, n) {
+		return q.pass(reason)
 	}
+	if time.Until(q.deadline()) > 0 {
+		q.reason = reason
+		if again := h.await(ctx, p, q, reason, n); again {
+			return errAgain
+		}
+	}
+	switch {
+	case q.leave != nil || q.enters(p, n):
+		return q.pass(reason)
+	case ctx.Err() != nil:
+		return reason // the client has gone
+	}
+	h.options.Metrics.budgeted(reason, resultRefused)
+	return refusePass(p, reason)
 }
 
 // recovers reports whether the store of the read is likely to show it soon.
@@ -192,35 +167,36 @@ func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 		reason == resources.NotInSync && !h.options.Resources.Progress(p.Info.GroupVersionResource()).Failing
 }
 
-// awaitRoom waits until there is room for the read, or for as long as it may wait. It returns true if the
-// cache may show the read before that.
-func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
+// await waits until the cache may show the read, which it reports, or for as long as the read may wait. A read waits for its
+// places, too, unless the store is likely to show it soon: what passes one after the other costs as much as what passes at once.
+func (h *Handler) await(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass, places int) (again bool) {
 	ctx, span := trace.Start(ctx, "room")
 	defer span.End()
 	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	defer cancel()
-	if reason != resources.NotInSync && reason != outcome.NotProvenInTime {
-		select {
-		case <-q.claim.granted:
-		case <-ctx.Done():
-		}
-		return false
+	recovery := make(chan bool, 1)
+	switch {
+	case h.recovers(p, reason):
+		return h.awaitRecovery(ctx, p, q, reason)
+	case reason == resources.NotInSync:
+		go func() {
+			defer cancel()
+			recovery <- h.awaitRecovery(ctx, p, q, reason)
+		}()
+	default:
+		recovery <- false
 	}
-	recovered := make(chan bool, 1)
-	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()
-	select {
-	case <-q.claim.granted:
-		cancel()
-		<-recovered
-		return false
-	case again := <-recovered:
-		return again
+	q.leave, _ = h.options.Queue.Enter(ctx, p.Info.Waits(), places)
+	cancel()
+	if again = <-recovery; again {
+		q.end()
 	}
+	return again
 }
 
-// pass returns the error of a read that passes within the budget.
-func (q *attempt) pass(m *Metrics, reason outcome.Pass) error {
-	if q.reason == "" {
+// pass returns the error of a read that passes.
+func (q *attempt) pass(reason outcome.Pass) error {
+	if m := q.handler.options.Metrics; q.reason == "" {
 		m.budgeted(reason, resultPassed)
 	} else {
 		m.budgeted(q.reason, resultWaitedPassed)

@@ -18,6 +18,7 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/fresh"
@@ -27,41 +28,43 @@ import (
 	"sluice/test/support/spantest"
 )
 
-func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
+func TestReadsThatCostTheApiserverTakePlacesByTheirSize(t *testing.T) {
 	list, streaming := passFacts{verb: negotiate.List}, passFacts{verb: negotiate.Watch, initialEvents: true}
 	cached := passFacts{verb: negotiate.Watch, initialEvents: true, cached: true}
 	get, watch := passFacts{verb: negotiate.Get}, passFacts{verb: negotiate.Watch}
-	const beyond, within, late = "beyond", "within", "late"
 	for _, row := range []struct {
 		read    passFacts
 		reasons []outcome.Pass
-		budget  string
-		want    action
+		counts  bool
 	}{
 		// Of the same reads, all reasons that do not last count, and those of resources without a store.
-		{list, []outcome.Pass{resources.NotInSync, resources.NotRunning, outcome.NotReviewed, outcome.NotProvenInTime, outcome.VersionNotReached, outcome.VersionBeforeHistory}, beyond, actionWait},
-		{list, []outcome.Pass{resources.StoresTooLarge, outcome.LargeSelector}, beyond, actionWait},
-		{list, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, resources.StoresTooLarge}, within, actionPass},
-		{list, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, resources.StoresTooLarge}, late, actionRefuse},
-		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.LargeSelector}, beyond, actionWait},
-		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime}, late, actionRefuse},
-		// These cost the apiserver next to nothing.
+		{list, []outcome.Pass{resources.NotInSync, resources.NotRunning, outcome.NotReviewed, outcome.NotProvenInTime, outcome.VersionNotReached, outcome.VersionBeforeHistory}, true},
+		{list, []outcome.Pass{resources.StoresTooLarge, outcome.LargeSelector}, true},
+		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.LargeSelector}, true},
 		// A watch that begins with them costs as much whatever the reason, unless the apiserver refuses it.
-		{cached, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, outcome.UnservedFormat}, beyond, actionWait},
-		{cached, []outcome.Pass{outcome.NotAllowed, outcome.UnknownCaller}, beyond, actionPass},
-		{streaming, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, resources.Excluded, outcome.UnservedFormat}, beyond, actionPass},
-		{get, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionNotReached}, beyond, actionPass},
-		{watch, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionBeforeHistory}, beyond, actionPass},
+		{cached, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, outcome.UnservedFormat}, true},
+		{cached, []outcome.Pass{outcome.NotAllowed, outcome.UnknownCaller}, false},
+		{streaming, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, resources.Excluded, outcome.UnservedFormat}, false},
+		// These cost the apiserver next to nothing.
+		{get, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionNotReached}, false},
+		{watch, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionBeforeHistory}, false},
 		// The cache would show these in no other state of a store.
-		{list, []outcome.Pass{outcome.UnservedOptions, outcome.UnservedFormat, outcome.NotAllowed, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
-		{list, []outcome.Pass{outcome.UnservedOptions, outcome.NotAllowed, resources.Excluded}, late, actionPass},
+		{list, []outcome.Pass{outcome.UnservedOptions, outcome.UnservedFormat, outcome.NotAllowed, resources.Excluded, resources.NotCacheable}, false},
 	} {
 		for _, reason := range row.reasons {
 			f := row.read
-			f.reason, f.room, f.late = reason, row.budget == within, row.budget == late
-			if got := next(f); got != row.want {
-				t.Errorf("%+v: %s, want %s", f, got, row.want)
+			if f.reason = reason; f.counts() != row.counts {
+				t.Errorf("%+v counts: %v", f, f.counts())
 			}
+		}
+	}
+}
+
+func TestAListTakesAtMostAQuarterOfThePlaces(t *testing.T) {
+	h := &Handler{options: Options{Queue: limits.NewQueue(900, 225)}}
+	for bytes, want := range map[int64]int{0: 1, placeBytes - 1: 1, 10 * placeBytes: 11, 1 << 40: 225} {
+		if got := h.places(bytes); got != want {
+			t.Errorf("%d bytes take %d places", bytes, got)
 		}
 	}
 }
@@ -80,8 +83,10 @@ type herd struct {
 	peak    int
 }
 
+// One read passes at a time, and one of a system caller.
 func newHerd(e *env) *herd {
 	h := &herd{env: e, results: map[string]int{}, retries: map[string]bool{}}
+	e.handler.options.Queue = limits.NewQueue(2, 1)
 	e.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h.change(func() { h.running++; h.peak = max(h.peak, h.running) })
 		time.Sleep(time.Second)
@@ -136,10 +141,8 @@ func (h *herd) expect(t *testing.T, peak int, want map[string]int) {
 	if fmt.Sprint(h.results) != fmt.Sprint(want) || h.peak != peak {
 		t.Errorf("%v, at most %d pass at once, want %v, %d", h.results, h.peak, want, peak)
 	}
-	h.handler.budget.mu.Lock()
-	defer h.handler.budget.mu.Unlock()
-	if n := h.handler.budget.waiting; n > 0 {
-		t.Errorf("%d claims wait for room after their reads have ended", n)
+	if _, taken, waiting := h.handler.options.Queue.Numbers(); taken+waiting > 0 {
+		t.Errorf("%d places are taken, and %d reads wait, after their reads have ended", taken, waiting)
 	}
 }
 
@@ -222,7 +225,6 @@ func TestReadersOfAStoreThatIsFilledShareTheFill(t *testing.T) {
 					f.Resource.Began = time.Now().Add(-time.Second)
 					f.change(resources.Progress{Synced: true})
 				})
-				f.handler.SetPassedBytes(8 << 20)
 				h.read(100, url, nil)
 				h.expect(t, 1, map[string]int{"passed: not-in-sync": 1, "served: filled-since": 99})
 			})
@@ -297,10 +299,11 @@ func TestLongSelectorsAreParsedInTurns(t *testing.T) {
 	})
 }
 
-func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
+func TestAWatchHasItsPlacesUntilItsInitialEventsHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFilling(t)
 		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
+		f.handler.options.Queue = limits.NewQueue(1, 0)
 		open := make(chan *request.PassedWatch, 2)
 		f.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
@@ -324,50 +327,6 @@ func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
 	})
 }
 
-func TestAReadThatIsRefusedUpstreamFreesItsRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFilling(t)
-		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
-		leave := make(chan struct{})
-		f.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusForbidden)
-			<-leave
-		})
-		for range 2 {
-			go f.handler.ServeHTTP(&servetest.WatchClient{}, f.Request(servetest.FooList, nil))
-		}
-		synctest.Wait()
-		f.handler.budget.mu.Lock()
-		used, waiting := len(f.handler.budget.used), f.handler.budget.waiting
-		f.handler.budget.mu.Unlock()
-		if used != 0 || waiting != 0 {
-			t.Errorf("%d use the budget, %d wait", used, waiting)
-		}
-		close(leave)
-	})
-}
-
-func TestAResponseOfASlowClientDoesNotKeepItsRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFilling(t)
-		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
-		f.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(http.StatusOK)
-			time.Sleep(time.Hour)
-		})
-		go f.handler.ServeHTTP(&servetest.WatchClient{}, f.Request(servetest.FooList, nil))
-		time.Sleep(claimFor)
-		synctest.Wait()
-		f.handler.budget.mu.Lock()
-		used := len(f.handler.budget.used)
-		f.handler.budget.mu.Unlock()
-		if used != 0 {
-			t.Error("it keeps its room")
-		}
-		time.Sleep(time.Hour)
-	})
-}
-
 func TestWaitForRoomIsASpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFilling(t)
@@ -379,7 +338,7 @@ func TestWaitForRoomIsASpan(t *testing.T) {
 		ctx, ended := spantest.Sampled(r.Context())
 		h.handler.ServeHTTP(&sink{header: http.Header{}}, r.WithContext(ctx))
 		h.expect(t, 1, map[string]int{"passed: not-in-sync": 1})
-		if got := ended(); got["room"] != 1 || got["fill"] != 1 {
+		if got := ended(); got["room"] != 1 {
 			t.Errorf("spans %v", got)
 		}
 	})

@@ -97,7 +97,6 @@ func TestSecurityNamesTestsThatExist(t *testing.T) {
 func TestOperatingListsEveryName(t *testing.T) {
 	text, reasons := operating(t), map[string]bool{"roll-call": true}
 	for _, tt := range []struct{ what, folder, form, as string }{
-		{"metrics of the library", "proxy/flowcontrol/priority", `"([a-z_]+_(?:requests|seats|seconds|total))"`, "`sluice_flowcontrol_%`"},
 		{"reasons", "proxy", `\bReason: "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`, "`%`"},

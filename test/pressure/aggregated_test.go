@@ -69,7 +69,7 @@ func TestInitialEventsOfAnExtensionServerThatNeverEndDelayNobody(t *testing.T) {
 	e := &endless{more: make(chan struct{}), read: map[string]bool{}}
 	startExtension(t, e)
 	createConfigMaps(t, 3, 1000)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var open []*bufio.Reader

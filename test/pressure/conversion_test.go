@@ -19,7 +19,7 @@ func TestAConversionThatHangsDelaysNoOtherResource(t *testing.T) {
 	hook := startWebhook(t)
 	hook.hang() // from the first object on: later ones have been converted for the apiserver's watch cache
 	createCRD(t, hook)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	var hanging sync.WaitGroup
 	for range 50 {
 		hanging.Go(func() {

@@ -13,7 +13,7 @@ import (
 // pages of a list are short enough.
 func TestAStoreFillsThoughEveryStreamingListIsCutShort(t *testing.T) {
 	createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	r.cut(cuts{streams: true})
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	c := r.counts()
@@ -28,7 +28,7 @@ func TestAStoreFillsThoughEveryStreamingListIsCutShort(t *testing.T) {
 func TestListsThatAreCutShortAreNotRepeatedInALoop(t *testing.T) {
 	const attempts = 6
 	createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	r.cut(cuts{streams: true, pages: true})
 	r.awaitCuts(t, 2) // so that the first is reported
 	r.counts()

@@ -14,8 +14,8 @@ const (
 	listBytes           = objects * objectSize
 	// listPages is how many pages a list of Sluice's own has: the first has 50 objects, the others about 4 MiB.
 	listPages = 1 + (listBytes-50*objectSize+4<<20-1)/(4<<20)
-	// smallBudget lets one list of all objects pass at a time, and one of a system caller.
-	smallBudget = "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache:\n  passedBytes: 20000000\n"
+	// fewPlaces let two lists of all objects pass at a time, and another one of a system caller.
+	fewPlaces = "apiVersion: sluice/v1alpha1\nkind: Configuration\nlimits:\n  seats: 8\n"
 )
 
 // The watch of the store delivers nothing, so that nothing proves what the store shows. Of the clients that
@@ -23,7 +23,7 @@ const (
 func TestReadersOfFrozenEventsShareOneList(t *testing.T) {
 	const clients = 40
 	namespace := createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	readAll(t, r, 1, 0, "")
 	r.freeze()

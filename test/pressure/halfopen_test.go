@@ -13,7 +13,7 @@ func TestPingsNoticeConnectionsThatAreGone(t *testing.T) {
 	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "2")
 	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
 	namespace := createConfigMaps(t, 3, 1000)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	readAll(t, r, 1, 0, "")
 	r.link.Abandon()

@@ -26,13 +26,12 @@ var (
 )
 
 // A herd of clients lists everything while events are frozen for some time. What all of them together cost the
-// apiserver is a list for each that the budget lets pass, and one of Sluice's own.
+// apiserver is a list for each that finds places there, and one of Sluice's own.
 func TestAHerdAtFrozenEventsCostsFewLists(t *testing.T) {
 	size := *herdBytes * 1_000_000
 	namespace := createConfigMaps(t, size/objectSize, objectSize)
-	budget := min(2*size, 128<<20)
 	r := startSluice(t, configMaps, harness.SluiceOptions{
-		Binary: *herdBinary, Config: fmt.Sprintf("apiVersion: sluice/v1alpha1\nkind: Configuration\ncache:\n  passedBytes: %d\n", budget),
+		Binary: *herdBinary, Config: fewPlaces,
 	})
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	readAll(t, r, 1, 0, "")

@@ -16,7 +16,7 @@ import (
 func TestAnApiserverThatRefusesIsNotAskedInALoop(t *testing.T) {
 	const clients, refusals = 20, 5 * time.Second
 	namespace := createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			r.WaitForCacheSync(t, configMaps, "configmaps.v1")

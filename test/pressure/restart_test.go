@@ -16,7 +16,7 @@ import (
 func TestInformersOfARestartShareTheFill(t *testing.T) {
 	const clients = 60
 	createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	stop := make(chan struct{})
 	defer close(stop)
 	all := make([]cache.SharedIndexInformer, clients)

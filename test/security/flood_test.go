@@ -49,7 +49,7 @@ func TestFloodOfStrangersStarvesNobody(t *testing.T) {
 	requests.Wait()
 	harness.Eventually(t, "the places are given back", func() error { // a moment after the client has its response
 		metrics, err := sluice.AdminGet("/metrics")
-		if err == nil && !strings.Contains(metrics, `sluice_unauthenticated_passing 0`) {
+		if err == nil && !strings.Contains(metrics, `sluice_queue_taken{queue="unauthenticated"} 0`) {
 			err = errors.New("some remain taken")
 		}
 		return err

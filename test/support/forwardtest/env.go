@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
-	"errors"
 	"io"
 	"maps"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
@@ -23,7 +21,7 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
-	"sluice/proxy/queue"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -92,35 +90,6 @@ type Places struct {
 
 var many = Places{1000, Timeout}
 
-// seats are the places of a queue.
-type seats struct {
-	*queue.Queue
-	wait time.Duration
-}
-
-// Take implements flowcontrol.Seats.
-func (s seats) Take(ctx context.Context, r *http.Request) (flowcontrol.Seat, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.wait)
-	defer cancel()
-	leave, err := s.Enter(ctx, request.From(r.Context()).Account.Key)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = apierrors.NewTooManyRequests("no place", 1)
-	}
-	return seat{leave}, err
-}
-
-// seat is one of seats.
-type seat struct{ leave func() }
-
-// Leave implements flowcontrol.Seat.
-func (s seat) Leave() { s.leave() }
-
-// Slow implements flowcontrol.Seat: others get the seat.
-func (s seat) Slow(func()) error {
-	s.leave()
-	return nil
-}
-
 // New starts an Env that ends with the test.
 func New(t *testing.T, s Settings) *Env {
 	t.Helper()
@@ -133,12 +102,11 @@ func New(t *testing.T, s Settings) *Env {
 		t.Fatal(err)
 	}
 	t.Cleanup(u.Close)
-	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16}, 900)), math.MaxInt64)
+	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16})), math.MaxInt64)
 	own, others := cmp.Or(s.Seats, many), cmp.Or(s.Strangers, many)
-	taken := seats{queue.New(int64(own.N)).Shared(), own.Wait}
 	f := forward.New(forward.Options{
 		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcode: !s.Strict, SlowReaders: s.SlowReaders,
-		Places: flowcontrol.NewUpstream(taken, others.N, others.Wait), Rejected: s.Rejected,
+		Queue: limits.NewQueue(own.N, 0), Unauthenticated: limits.NewQueue(others.N, 0), Wait: min(own.Wait, others.Wait), Rejected: s.Rejected,
 	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
 	e.Client = &http.Client{

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/proxy/limits"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/test/support/servetest"
@@ -14,7 +15,7 @@ import (
 // New returns what servetest.New returns, with a Handler of the options.
 func New(t testing.TB, c *resources.CachedResource, o serve.Options) *servetest.Env {
 	e := servetest.New(t, c)
-	o.Resources, o.Access, o.Draining, o.Next, o.PassedBytes = e, e.Access, e.Draining, http.HandlerFunc(e.Forward), 128<<20
+	o.Resources, o.Access, o.Draining, o.Next, o.Queue = e, e.Access, e.Draining, http.HandlerFunc(e.Forward), limits.NewQueue(900, 225)
 	if o.Recheck == 0 {
 		o.Recheck = Recheck
 	}

@@ -1,0 +1,92 @@
+package forward
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
+	"sluice/proxy/message"
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+// Values of Outcome.Reason for requests that found no place at the apiserver in time.
+const (
+	reasonTooMany = "too-many-upstream"
+	// Alerts do not count this one: anybody can cause it.
+	reasonTooManyUnauthenticated = "too-many-unauthenticated"
+)
+
+// place is the place of one passed request at the apiserver. It is taken when the request is first sent: a client that stalls
+// its body has none.
+type place struct {
+	forwarder *Forwarder
+	info      *request.Info
+	end       func() // ends a request that lasts in favor of another; it must not block
+	taken     bool
+	leave     func()
+}
+
+// take waits for the place, unless it was taken already. The error is a 429, of which it sets the reason if it is no
+// *accounts.Refused, or ctx.Err().
+func (p *place) take(ctx context.Context) (err error) {
+	f := p.forwarder
+	switch {
+	case p.taken || p.info.Placed:
+		return nil
+	case p.info.Caller == request.Unauthenticated:
+		err = p.enter(ctx, f.unauthenticated, message.NoPlace, reasonTooManyUnauthenticated)
+	case flowcontrol.Lasts(p.info):
+		err = p.last()
+	default:
+		err = p.enter(ctx, f.queue, message.NoSeat, reasonTooMany)
+	}
+	p.taken = err == nil
+	return err
+}
+
+func (p *place) enter(ctx context.Context, q *limits.Queue, refusal message.Message, reason string) (err error) {
+	wait, cancel := context.WithTimeout(ctx, p.forwarder.wait)
+	defer cancel()
+	leave, err := q.Enter(wait, p.info.Waits(), 1)
+	switch {
+	case err == nil:
+		p.leave = leave
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		p.info.Outcome.Reason = reason
+		return apierrors.NewTooManyRequests(refusal.Say(), response.RetryAfter)
+	}
+	return nil
+}
+
+// last takes what a request takes that lasts, instead of what it has.
+func (p *place) last() error {
+	g, err := p.info.Account.TakeRevocable(accounts.Streams, 1, p.end)
+	if err == nil {
+		p.release()
+		p.leave = g.Release
+	}
+	return err
+}
+
+// accepted takes note that the apiserver has accepted the request. If that lasts, it is one of those that last from now on,
+// also of a caller whom Sluice does not know. The error is an *accounts.Refused.
+func (p *place) accepted() error {
+	if p.info.Caller != request.Unauthenticated || !flowcontrol.Lasts(p.info) {
+		return nil
+	}
+	return p.last()
+}
+
+// release gives the place back, if it was taken.
+func (p *place) release() {
+	if p.leave != nil {
+		p.leave()
+		p.leave = nil
+	}
+}

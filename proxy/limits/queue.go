@@ -1,0 +1,237 @@
+package limits
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+
+	"sluice/proxy/heap"
+)
+
+const (
+	// share is how many times what it leaves free a group may have, of the places and among those that wait: there is always
+	// something left for others.
+	share = 3
+	// mostWaiting bounds how many requests wait at a Queue: twice as many as a crowd of 10,000 agents of one group, which may
+	// have three quarters.
+	mostWaiting = 1 << 15
+)
+
+// ErrCrowded is the error of a request that may not even wait.
+var ErrCrowded = errors.New("too many requests wait")
+
+// Queue gives out places, some of which are reserved for system callers. The next place goes to the group that has the fewest,
+// and of equal ones to the request that came first. A request for more places than are free keeps those behind it waiting, so
+// that it gets them in the end.
+type Queue struct {
+	mu       sync.Mutex // guards all below
+	common   pool
+	reserved pool
+	groups   map[groupKey]*group // with places, or with requests that wait
+	others   heap.Heap[*group]   // with requests that wait, the next one first
+	system   heap.Heap[*group]   // the same of system callers
+	waiting  int
+	arrived  uint64
+}
+
+// pool is places and how many of them are taken.
+type pool struct{ places, taken int }
+
+func (p *pool) free() int { return p.places - p.taken }
+
+// groupKey names a group, whose system callers are apart.
+type groupKey struct {
+	name   string
+	system bool
+}
+
+// group is the requests of some callers that have places or wait.
+type group struct {
+	key     groupKey
+	has     int       // places
+	waiting list.List // of *request
+	place   int       // in its heap of Queue
+}
+
+func (g *group) first() *request { return g.waiting.Front().Value.(*request) }
+
+func (g *group) before(other *group) bool {
+	return g.has < other.has || g.has == other.has && g.first().arrived < other.first().arrived
+}
+
+// request is a request that waits, or has its places.
+type request struct {
+	group   *group
+	n       int
+	from    *pool // nil while it waits
+	arrived uint64
+	waits   *list.Element // in group.waiting
+	granted chan struct{} // closed when it has its places
+}
+
+// NewQueue returns a Queue with so many places, some of which are reserved for system callers.
+func NewQueue(places, reserved int) *Queue {
+	place := func(g *group) *int { return &g.place }
+	q := &Queue{groups: map[groupKey]*group{}, others: heap.New((*group).before, place), system: heap.New((*group).before, place)}
+	q.SetPlaces(places, reserved)
+	return q
+}
+
+// SetPlaces changes the numbers of NewQueue. Who has a place keeps it.
+func (q *Queue) SetPlaces(places, reserved int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.common.places, q.reserved.places = max(1, places-reserved), reserved
+	q.next()
+}
+
+// Enter waits for n places until ctx ends. leave gives them back; it may be called again. The error is that of ctx, or
+// ErrCrowded.
+func (q *Queue) Enter(ctx context.Context, c Caller, n int) (leave func(), err error) {
+	r, err := q.join(c, n)
+	if err != nil {
+		return nil, err
+	}
+	if !r.hasPlaces() {
+		select {
+		case <-r.granted:
+		case <-ctx.Done():
+			q.leave(r)
+			return nil, ctx.Err()
+		}
+	}
+	return sync.OnceFunc(func() { q.leave(r) }), nil
+}
+
+// TryEnter takes n places if they are free.
+func (q *Queue) TryEnter(c Caller, n int) (leave func(), entered bool) {
+	r, err := q.join(c, n)
+	if err != nil {
+		return nil, false
+	}
+	leave = sync.OnceFunc(func() { q.leave(r) })
+	if !r.hasPlaces() {
+		leave()
+		return nil, false
+	}
+	return leave, true
+}
+
+func (r *request) hasPlaces() bool {
+	select {
+	case <-r.granted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Numbers returns how many places there are, how many of them are taken, and how many requests wait.
+func (q *Queue) Numbers() (places, taken, waiting int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.common.places + q.reserved.places, q.common.taken + q.reserved.taken, q.waiting
+}
+
+// join makes a request wait, or gives it its places.
+func (q *Queue) join(c Caller, n int) (*request, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	key := groupKey{c.Group, c.System}
+	g := q.groups[key]
+	if g == nil {
+		g = &group{key: key}
+		q.groups[key] = g
+	}
+	if g.waiting.Len() >= share*(mostWaiting-q.waiting) {
+		q.forget(g)
+		return nil, ErrCrowded
+	}
+	q.arrived++
+	r := &request{group: g, n: n, arrived: q.arrived, granted: make(chan struct{})}
+	r.waits = g.waiting.PushBack(r)
+	q.waiting++
+	q.heap(g).Update(g, true)
+	q.next()
+	return r, nil
+}
+
+// leave gives the places of a request back, or ends its wait.
+func (q *Queue) leave(r *request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	g := r.group
+	if r.from == nil {
+		q.remove(r)
+	} else {
+		r.from.taken -= r.n
+		g.has -= r.n
+		q.heap(g).Update(g, g.waiting.Len() > 0)
+	}
+	q.forget(g)
+	q.next()
+}
+
+// next gives the free places to those whose turn it is.
+func (q *Queue) next() {
+	for {
+		g := first(&q.system)
+		if g != nil && g.first().n <= q.reserved.free() {
+			q.grant(g.first(), &q.reserved)
+			continue
+		}
+		if other := first(&q.others); g == nil || other != nil && other.before(g) {
+			g = other
+		}
+		if g == nil || !q.fits(g) {
+			return
+		}
+		q.grant(g.first(), &q.common)
+	}
+}
+
+// fits reports whether the group may have the common places for its next request. One for more than there are gets all.
+func (q *Queue) fits(g *group) bool {
+	n := g.first().n
+	left := q.common.free() - n
+	return q.common.taken == 0 || left >= 0 && (g.has == 0 || g.has+n <= share*(left+1))
+}
+
+// grant gives a request its places.
+func (q *Queue) grant(r *request, from *pool) {
+	r.from = from
+	from.taken += r.n
+	r.group.has += r.n
+	q.remove(r)
+	close(r.granted)
+}
+
+// remove ends the wait of a request.
+func (q *Queue) remove(r *request) {
+	r.group.waiting.Remove(r.waits)
+	q.waiting--
+	q.heap(r.group).Update(r.group, r.group.waiting.Len() > 0)
+}
+
+// heap returns the heap that a group waits in.
+func (q *Queue) heap(g *group) *heap.Heap[*group] {
+	if g.key.system {
+		return &q.system
+	}
+	return &q.others
+}
+
+// forget drops a group that neither waits nor has a place.
+func (q *Queue) forget(g *group) {
+	if g.has == 0 && g.waiting.Len() == 0 {
+		delete(q.groups, g.key)
+	}
+}
+
+func first(h *heap.Heap[*group]) *group {
+	if len(h.All) == 0 {
+		return nil
+	}
+	return h.All[0]
+}
