@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Default sets every field that is unset to its default.
 func (f *File) Default() {
@@ -22,6 +26,7 @@ func (f *File) Default() {
 	f.Authentication.FrontProxy.setDefaults()
 	set(&f.Authorization.AllowTTL.Duration, 10*time.Second)
 	set(&f.Authorization.DenyTTL.Duration, 5*time.Second)
+	set(&f.Authorization.StaleFor, &metav1.Duration{Duration: 5 * time.Minute})
 	set(&f.Authorization.WatchRecheck.Duration, 30*time.Second)
 	set(&f.Cache.HistoryAge.Duration, 5*time.Minute)
 	set(&f.Cache.HistoryBytes, 64<<20)

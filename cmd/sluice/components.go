@@ -208,6 +208,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		return err
 	}
 	c.access = auth.NewAccess(authenticator, auth.NewAuthorizer(o))
+	c.access.SetStaleFor(file.Authorization.StaleFor.Duration)
 	return nil
 }
 

@@ -140,6 +140,7 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 		*n++
 	}
 	changed.Authorization.AllowTTL.Duration++
+	changed.Authorization.StaleFor.Duration++
 	changed.Authorization.DenyTTL.Duration++
 	changed.Authorization.WatchRecheck.Duration++
 	changed.Authentication.TokenTTL.Duration++
@@ -149,7 +150,7 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	*changed.Cache.EncodedBytes++
 	changed.Log.Level, changed.DebugHeaders = "debug", true
 	reload, restart := config.Changes(old, changed)
-	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.watchRecheck", "cache.encodedBytes",
+	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.staleFor", "authorization.watchRecheck", "cache.encodedBytes",
 		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.seats",
 		"limits.upstreamStreams", "limits.longReads", "log.level", "compression.watches", "debugHeaders"}
 	if !slices.Equal(reload, want) || len(restart) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -29,6 +30,14 @@ func NewAccess(a *Authenticator, z *Authorizer) *Access {
 	return &Access{Authenticator: a, Authorizer: z}
 }
 
+// SetStaleFor changes how long the last results are used for reads of any version while the apiserver cannot be asked.
+func (a *Access) SetStaleFor(d time.Duration) {
+	if a.Authenticator.tokens != nil {
+		a.Authenticator.tokens.reviews.staleFor.Store(int64(d))
+	}
+	a.Authorizer.reviews.staleFor.Store(int64(d))
+}
+
 // SetFilling sets whether stores are filled, before which reviews of unknown callers step back.
 func (a *Access) SetFilling(filling bool) {
 	if a.Authenticator.tokens != nil {
@@ -41,7 +50,7 @@ func (a *Access) SetFilling(filling bool) {
 // make the read. The error means that a review has failed, or that the reviews have taken longer than 20 seconds.
 func (a *Access) MayRead(r *http.Request, read *request.Read) (bool, error) {
 	info := request.From(r.Context())
-	ctx, cancel := context.WithTimeout(r.Context(), 2*reviewTimeout)
+	ctx, cancel := context.WithTimeout(withStale(r.Context(), info), 2*reviewTimeout)
 	defer cancel()
 	ctx, span := trace.Start(ctx, "authorize")
 	defer span.End()

@@ -124,7 +124,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
 		r = withPlainToken(r, info)
-		u, caller, err := a.authenticate(r)
+		u, caller, err := a.authenticate(r.WithContext(withStale(r.Context(), info)))
 		if u == nil && r.ProtoMajor == 2 && r.Header.Get("Authorization") != "" && !unavailable(err) {
 			connections.EndStranger(w, r) // the token was rejected; the apiserver ends such connections, too
 		}

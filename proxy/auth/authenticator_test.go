@@ -282,10 +282,9 @@ func TestOnlyTracedRequestsNoteTheirReview(t *testing.T) {
 	for _, traced := range []bool{false, true} {
 		runWith(t, func(o *AuthenticatorOptions) { o.Traced = traced }, func(t *testing.T, reviews *reviewAPI, access *Access) {
 			reviews.tokens["a"] = verified("jane")
-			info := &request.Info{}
 			r := newRequest("/api/v1/pods", token("a"))
-			authenticate(t, access.Authenticator, r.WithContext(request.With(r.Context(), info)))
-			if noted := info.TokenReview != nil; noted != traced {
+			authenticate(t, access.Authenticator, r)
+			if noted := request.From(r.Context()).TokenReview != nil; noted != traced {
 				t.Errorf("traced %v: noted %v", traced, noted)
 			}
 		})

@@ -41,9 +41,15 @@ func (v result[V]) postponed(now time.Time, err error) result[V] {
 	return v
 }
 
-// get returns the value, or the error.
-func (v result[V]) get() (V, error) {
-	if v.err != nil {
+// usable reports whether the result can be used although the review cannot be repeated: for one more TTL, and by reads of any
+// version for staleFor after it has expired.
+func (v result[V]) usable(now time.Time, staleFor time.Duration) bool {
+	return v.positive && (now.Before(v.until) || now.Before(v.until.Add(staleFor-v.ttl)))
+}
+
+// get returns the value, or the error if it cannot be used.
+func (v result[V]) get(now time.Time, staleFor time.Duration) (V, error) {
+	if v.err != nil && !v.usable(now, staleFor) {
 		var none V
 		return none, v.err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/proxy/accounts"
@@ -61,11 +62,24 @@ type recheckKey struct{}
 // for each watch, so it counts as known.
 func isRecheck(ctx context.Context) bool { return ctx.Value(recheckKey{}) != nil }
 
+// staleKey marks the context of a read of any version: its objects can be as old as the verdict about it.
+type staleKey struct{}
+
+// withStale returns the context for reviews of a request.
+func withStale(ctx context.Context, info *request.Info) context.Context {
+	if info.Verb != "get" && info.Verb != "list" && info.Verb != "watch" ||
+		info.Query.Get("resourceVersion") != "0" || info.Query.Get("resourceVersionMatch") == "Exact" {
+		return ctx
+	}
+	return context.WithValue(ctx, staleKey{}, true)
+}
+
 // reviews makes the reviews of one kind. Equal reviews share a request and, for the TTL of the result,
 // its result.
 type reviews[V any] struct {
-	places  *places
-	metrics reviewMetrics
+	places   *places
+	metrics  reviewMetrics
+	staleFor atomic.Int64 // time.Duration
 
 	mu       sync.Mutex  // guards what follows
 	kept     *results[V] // the positive ones
@@ -99,16 +113,17 @@ func newReviews[V any](p *places, m reviewMetrics, memory int64) *reviews[V] {
 // get returns the value for a key, which ask determines unless a result is kept. The asker is for unknown
 // reviews: of a key without a positive result, and not for a recheck.
 //
-// The error is a *reviewError, or an *accounts.Refused of the asker. For one TTL after a positive result has expired,
-// get returns it if the review fails or takes longer than stalePatience: while the apiserver is slow or
+// The error is a *reviewError, or an *accounts.Refused of the asker. For some time after a positive result has expired
+// (result.usable), get returns it if the review fails or takes longer than stalePatience: while the apiserver is slow or
 // cannot be reached, known callers stay known.
 func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(context.Context) (result[V], error)) (V, error) {
+	stale := r.stale(ctx)
 	r.mu.Lock()
 	last, found := r.last(key)
 	now := time.Now()
 	if found && now.Before(last.expires) {
 		r.mu.Unlock()
-		return last.get()
+		return last.get(now, stale)
 	}
 	known := found && last.positive || isRecheck(ctx)
 	if !known && by.hold != nil {
@@ -125,7 +140,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		r.mu.Lock()
 		if last, found = r.last(key); found && now.Before(last.expires) {
 			r.mu.Unlock()
-			return last.get()
+			return last.get(now, stale)
 		}
 	}
 	running := r.join(ctx, key, known, by, ask)
@@ -137,7 +152,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	if by.request != nil && !known {
 		by.request.TokenReview = &running.shared
 	}
-	usable := found && last.positive && now.Before(last.until)
+	usable := found && last.usable(now, stale)
 	var late <-chan time.Time
 	if usable {
 		timer := time.NewTimer(stalePatience)
@@ -156,6 +171,14 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		var none V
 		return none, &reviewError{context.Cause(ctx)}
 	}
+}
+
+// stale returns for how long after it has expired a result may be used that cannot be reviewed again.
+func (r *reviews[V]) stale(ctx context.Context) time.Duration {
+	if ctx.Value(staleKey{}) == nil {
+		return 0
+	}
+	return time.Duration(r.staleFor.Load())
 }
 
 // last returns the last result for a key, which may have expired. The caller must hold mu.

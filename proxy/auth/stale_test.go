@@ -1,0 +1,81 @@
+package auth
+
+import (
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+)
+
+// runAllowed runs a test of an Access whose caller "a" may read all.
+func runAllowed(t *testing.T, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
+	t.Helper()
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		test(t, reviews, access)
+	})
+}
+
+// The apiserver cannot be asked, and so RBAC objects cannot be seen to change either.
+func TestLastVerdictsHoldForReadsOfAnyVersionWhileTheAPIServerCannotBeAsked(t *testing.T) {
+	const staleFor = 5 * time.Minute
+	for name, row := range map[string]struct {
+		url     string
+		after   time.Duration
+		changes bool
+		want    bool
+	}{
+		"any version":                     {"/api/v1/pods?resourceVersion=0", staleFor, false, true},
+		"any version, a watch":            {"/api/v1/pods?watch=1&resourceVersion=0", staleFor, false, true},
+		"any version, too late":           {"/api/v1/pods?resourceVersion=0", staleFor + 2*time.Second + allowTTL, false, false},
+		"any version, after a change":     {"/api/v1/pods?resourceVersion=0", allowTTL, true, false},
+		"exactly this version":            {"/api/v1/pods?resourceVersion=0&resourceVersionMatch=Exact", staleFor, false, false},
+		"not older than a version":        {"/api/v1/pods?resourceVersion=7", staleFor, false, false},
+		"the most recent":                 {"/api/v1/pods", staleFor, false, false},
+		"the most recent, for one TTL":    {"/api/v1/pods", allowTTL + time.Second, false, true},
+		"any version, never asked before": {"/api/v1/nodes?resourceVersion=0", time.Second, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				access.SetStaleFor(staleFor)
+				ask := func(url string) bool {
+					r := authenticated(t, access, newRequest(url, token("a")))
+					return access.Allowed(r, readOf(t, r))
+				}
+				for _, known := range []string{"/api/v1/pods", "/api/v1/pods?watch=1"} {
+					if !ask(known) {
+						t.Fatal("not allowed")
+					}
+				}
+				reviews.breakWith(faults["internal error"])
+				if row.changes {
+					access.Authorizer.changes.happened(scope{})
+				}
+				time.Sleep(row.after)
+				for range 3 { // a review that fails is not repeated at once
+					if got := ask(row.url); got != row.want {
+						t.Errorf("allowed: %v", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What an open watch shows is as recent as the events that it gets.
+func TestRechecksOfWatchesUseNoVerdictsForLonger(t *testing.T) {
+	runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		access.SetStaleFor(time.Hour)
+		r := authenticated(t, access, newRequest("/api/v1/pods?watch=1&resourceVersion=0", token("a")))
+		read := readOf(t, r)
+		if !access.Allowed(r, read) {
+			t.Fatal("not allowed")
+		}
+		reviews.breakWith(faults["internal error"])
+		time.Sleep(3 * allowTTL)
+		if _, err := access.StillAllowed(r, read); err == nil {
+			t.Error("a recheck has not failed")
+		}
+	})
+}
