@@ -30,13 +30,19 @@ func TestCBOREqualsApimachinery(t *testing.T) {
 			}
 			for _, n := range []int{0, 1, 30} {
 				t.Run(fmt.Sprintf("%d %s from %v as %v", n, r.Resource, r.Source, shape), func(t *testing.T) {
-					w := mustWriter(t, r, Format{Encoding: CBOR, Shape: shape})
+					f := Format{Encoding: CBOR, Shape: shape}
+					w, now := mustWriter(t, r, f), mustWriter(t, since138(r), f)
 					items, objs := cborItems(t, r, n)
 					for _, m := range listMetas {
 						if r == foos && m.ResourceVersion == "" {
 							continue
 						}
-						check(t, writeList(t, w, m, items), cborList(r, shape, m, objs))
+						check(t, writeList(t, now, m, items), cborList(r, shape, m, objs))
+						before := m
+						if r == foos || shape == Metadata {
+							before = withoutShards(m)
+						}
+						check(t, writeList(t, w, m, items), cborList(r, shape, before, objs))
 					}
 				})
 			}
@@ -67,6 +73,9 @@ func cborList(r *Resource, shape Shape, m metav1.ListMeta, objs []metav1.Object)
 			"metadata": map[string]any{"continue": m.Continue, "resourceVersion": m.ResourceVersion}}}
 		if m.RemainingItemCount != nil {
 			list.SetRemainingItemCount(m.RemainingItemCount)
+		}
+		if m.ShardInfo != nil {
+			list.Object["metadata"].(map[string]any)["shardInfo"] = map[string]any{"selector": m.ShardInfo.Selector}
 		}
 		for _, o := range objs {
 			list.Items = append(list.Items, *o.(*unstructured.Unstructured))

@@ -23,6 +23,8 @@ type Resource struct {
 	Source         Encoding // JSON or Protobuf
 	WholeFloats    bool     // for unstructured resources
 	Namespaced     bool
+	// ShardInfo is true if lists of metadata and of custom resources carry shardInfo, as since Kubernetes 1.38.
+	ShardInfo bool
 	// Columns are the columns of its Tables. With nil NewWriter refuses Tables.
 	Columns *table.Columns
 	// Bookmark is the object of a bookmark that the apiserver sent, for typed resources stored as JSON:

@@ -138,8 +138,8 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 func (w *Writer) Separator() string { return w.framer.Separator() }
 
 // AppendListHead appends what precedes the first of n items. size is the number of bytes of all items as
-// AppendItem appended them; only Protobuf, whose envelope contains it, uses it. Tables and lists of
-// metadata omit the shardInfo of meta, as at the apiserver (KEP-5866).
+// AppendItem appended them; only Protobuf, whose envelope contains it, uses it. Tables omit the
+// shardInfo of meta, and up to Kubernetes 1.37 lists of metadata and of custom resources do (KEP-5866).
 func (w *Writer) AppendListHead(dst []byte, meta metav1.ListMeta, n, size int) []byte {
 	return w.framer.AppendListHead(dst, w.listMeta(&meta), n, size)
 }
@@ -150,7 +150,8 @@ func (w *Writer) AppendListTail(dst []byte, meta metav1.ListMeta, n int) []byte 
 }
 
 func (w *Writer) listMeta(meta *metav1.ListMeta) *metav1.ListMeta {
-	if w.format.Shape != Object {
+	everywhere := w.format.Shape == Object && w.resource.Style == Typed || w.resource.ShardInfo
+	if w.format.Shape == Table || !everywhere {
 		meta.ShardInfo = nil
 	}
 	return meta

@@ -34,6 +34,13 @@ var (
 	foos = &Resource{Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList", Style: Unstructured, Namespaced: true}
 )
 
+// since138 returns a resource as Kubernetes 1.38 serves it.
+func since138(r *Resource) *Resource {
+	now := *r
+	now.ShardInfo = true
+	return &now
+}
+
 // pod returns a pod with something in most kinds of field.
 func pod(i int) *corev1.Pod {
 	yes, grace := true, int64(0)
@@ -154,7 +161,7 @@ var listMetas = []metav1.ListMeta{
 	{ResourceVersion: "12"},
 	{ResourceVersion: "12", Continue: "eyJ", RemainingItemCount: &seven},
 	{},
-	{ShardInfo: &metav1.ShardInfo{Selector: "shardRange(a, '<', '\u00e4')"}},
+	{ResourceVersion: "12", ShardInfo: &metav1.ShardInfo{Selector: "shardRange(a, '<', '\u00e4')"}},
 }
 
 // partial returns the PartialObjectMetadata of an object as the apiserver makes it.
@@ -172,9 +179,9 @@ func partials(objs []metav1.Object, m metav1.ListMeta, v MetaVersion) runtime.Ob
 	}
 	tm := metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: v.String()}
 	if v == MetaV1beta1 {
-		return &metav1beta1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: withoutShards(m), Items: items}
+		return &metav1beta1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: m, Items: items}
 	}
-	return &metav1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: withoutShards(m), Items: items}
+	return &metav1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: m, Items: items}
 }
 
 var plainFormats = []Format{{}, {Pretty: true}, {Encoding: Protobuf}, {Encoding: YAML}}
@@ -216,7 +223,7 @@ func TestCustomListsEqualApimachinery(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%v pretty=%v", f.Encoding, f.Pretty), func(t *testing.T) {
-			w := mustWriter(t, foos, f)
+			w, now := mustWriter(t, foos, f), mustWriter(t, since138(foos), f)
 			for _, m := range listMetas {
 				for _, n := range []int{0, 1, 3} {
 					list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "ex.io/v1", "kind": "FooList",
@@ -231,6 +238,10 @@ func TestCustomListsEqualApimachinery(t *testing.T) {
 						items = append(items, bytes.TrimSuffix(encode(t, Format{}, o), []byte("\n")))
 					}
 					equal(t, writeList(t, w, m, items), encode(t, f, list))
+					if m.ShardInfo != nil {
+						list.Object["metadata"].(map[string]any)["shardInfo"] = map[string]any{"selector": m.ShardInfo.Selector}
+					}
+					equal(t, writeList(t, now, m, items), encode(t, f, list))
 				}
 			}
 		})
@@ -256,7 +267,9 @@ func TestMetadataListsEqualApimachinery(t *testing.T) {
 							}
 						}
 						m := listMetas[1]
-						equal(t, writeList(t, w, m, items), encode(t, f, partials(objs, m, v)))
+						m.ShardInfo = listMetas[3].ShardInfo
+						equal(t, writeList(t, w, m, items), encode(t, f, partials(objs, withoutShards(m), v)))
+						equal(t, writeList(t, mustWriter(t, since138(r), f), m, items), encode(t, f, partials(objs, m, v)))
 						if n == 1 {
 							got, err := w.AppendObject(nil, items[0])
 							if err != nil {

@@ -75,14 +75,16 @@ func (l *List) appendJSONTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 }
 
 // appendListMeta appends the metadata of a list as JSON. Typed lists have it in struct order with empty
-// members left out. Unstructured lists have it in sorted order, with continue even when empty, and
-// without shardInfo (wire.md 4.5).
+// members left out. Unstructured lists have it in sorted order, with continue even when empty (wire.md 4.5).
 func (l *List) appendListMeta(dst []byte, m *metav1.ListMeta) []byte {
 	var v any = m
 	if l.Unstructured {
 		members := map[string]any{"continue": m.Continue, "resourceVersion": m.ResourceVersion}
 		if m.RemainingItemCount != nil {
 			members["remainingItemCount"] = *m.RemainingItemCount
+		}
+		if m.ShardInfo != nil {
+			members["shardInfo"] = m.ShardInfo
 		}
 		v = members
 	}

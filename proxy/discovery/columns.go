@@ -12,7 +12,10 @@ import (
 	"sluice/codec/table"
 )
 
-const acceptTable = codec.MediaJSON + ";as=Table;g=meta.k8s.io;v=v1"
+const (
+	acceptTable        = codec.MediaJSON + ";as=Table;g=meta.k8s.io;v=v1"
+	acceptMetadataList = codec.MediaJSON + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
 
 // columns returns the columns of the apiserver's Tables of a resource, whose CRD declares others or not; nil if they cannot be
 // printed here.

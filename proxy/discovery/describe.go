@@ -68,11 +68,14 @@ func (d *Discovery) Describe(ctx context.Context, was *Description, jsonOnly boo
 			Group: d.gvr.Group, Version: d.gvr.Version, Resource: d.gvr.Resource,
 			Kind: kind, ListKind: listKind, Namespaced: namespaced, Style: styleOf(list),
 		}}
+	out.Minor = out.release.minor()
+	out.Resource.ShardInfo = out.Minor >= 38
 	if err := d.describeObjects(ctx, out, jsonOnly || out.outgrown(list)); err != nil {
 		return nil, err
 	}
 	out.succeed(was)
 	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)
+	out.SelectsShards, out.DropsManagedFields = d.features(ctx)
 	out.Resource.Columns, err = d.columns(ctx, &out.Resource, out.declared)
 	return out, err
 }
@@ -124,6 +127,26 @@ func (d *Discovery) compressesStreamingLists(ctx context.Context) bool {
 		"resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"}, "fieldSelector": {FieldName + "=-"},
 	}, codec.MediaJSON+";as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 	return err == nil && coding == "gzip"
+}
+
+const (
+	// acceptFeatures accepts metadata only from an apiserver that knows the parameter drop: it refuses unknown values of it.
+	acceptFeatures = codec.MediaJSON + ";drop=-," + acceptMetadataList
+	// everyShard selects all objects.
+	everyShard = "shardRange(object.metadata.uid,'0x0000000000000000','0x10000000000000000')"
+)
+
+// features lists no objects to find out whether the apiserver selects shards and drops managed fields. It does neither if
+// it does not answer.
+func (d *Discovery) features(ctx context.Context) (shards, drops bool) {
+	list, _, err := d.getJSON(ctx, d.ResourcePath(), url.Values{
+		"limit": {"1"}, "resourceVersion": {"0"}, "fieldSelector": {FieldName + "=-"}, "shardSelector": {everyShard},
+	}, acceptFeatures)
+	if err != nil {
+		return false, false
+	}
+	kind, _ := list.Get("kind").Text()
+	return list.Get("metadata", "shardInfo") != nil, kind == "PartialObjectMetadataList"
 }
 
 // discover finds the resource in the discovery document of its version. The document belongs to no resource, so that its

@@ -11,9 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/sharding"
 
 	"sluice/codec"
 	"sluice/codec/json"
+	"sluice/codec/negotiate"
 	"sluice/codec/proto"
 	"sluice/test/support/fake"
 )
@@ -218,6 +220,56 @@ func TestCompressionIsFoundFromAStreamingList(t *testing.T) {
 		}
 		if d.CompressesStreamingLists != row.want {
 			t.Errorf("%s: %v", name, d.CompressesStreamingLists)
+		}
+	}
+}
+
+// Kubernetes 1.38 says which shard a list is of, and with the gate ManagedFieldsOptOut refuses unknown values of drop.
+func TestFeaturesAreFoundFromAListWithoutObjects(t *testing.T) {
+	const shard = `"metadata":{"resourceVersion":"1","shardInfo":{"selector":"all"}},"items":[]}`
+	for name, row := range map[string]struct {
+		respond       http.HandlerFunc
+		shards, drops bool
+	}{
+		"none":            {fake.Body(codec.MediaJSON, fake.ConfigMaps.FirstList()), false, false},
+		"shards":          {fake.Body(codec.MediaJSON, []byte(`{"kind":"ConfigMapList","apiVersion":"v1",`+shard)), true, false},
+		"drop":            {fake.AtVersion(1), false, true},
+		"both":            {fake.Body(codec.MediaJSON, []byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1",`+shard)), true, true},
+		"a refusal":       {fake.Refuse(http.StatusTooManyRequests), false, false},
+		"a malformed one": {fake.Body(codec.MediaJSON, []byte(`{"kind":"PartialObjectMetadataList",`+shard[:30])), false, false},
+	} {
+		asked := func(w http.ResponseWriter, r *http.Request) {
+			q := r.URL.Query()
+			if q.Get("shardSelector") == "" || q.Get("fieldSelector") != "metadata.name=-" || q.Get("resourceVersion") != "0" {
+				t.Errorf("%s: asked by %s", name, r.URL.RawQuery)
+			}
+			row.respond(w, r)
+		}
+		d, err := describe(t, fake.ConfigMaps, false, []fake.Step{respond("features", asked)})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if d.SelectsShards != row.shards || d.DropsManagedFields != row.drops {
+			t.Errorf("%s: shards %v, drop %v", name, d.SelectsShards, d.DropsManagedFields)
+		}
+	}
+	shards, err := sharding.Parse(everyShard)
+	if err != nil || len(shards.Requirements()) != 1 {
+		t.Errorf("%s: %v", everyShard, err)
+	}
+	client := negotiate.Request{Accept: acceptFeatures}
+	for drops, want := range map[bool]codec.Shape{false: codec.Object, true: codec.Metadata} {
+		if f, ok := negotiate.Format(client, negotiate.Endpoint{Verb: negotiate.List, DropManagedFields: drops}); !ok || f.Shape != want {
+			t.Errorf("drop known: %v: %+v", drops, f)
+		}
+	}
+}
+
+func TestFormsFollowTheRelease(t *testing.T) {
+	for version, want := range map[string]int{"v1.37.2": 37, "v1.38.0-beta.0": 38, "v1.39.1-vendor.7": 39, "unknown": 0} {
+		d, err := describe(t, fake.Widgets, false, []fake.Step{respond("version", fake.Release(version))})
+		if err != nil || d.Minor != want || d.Resource.ShardInfo != (want >= 38) {
+			t.Errorf("%s: %d, shardInfo in every list: %v, %v", version, d.Minor, d.Resource.ShardInfo, err)
 		}
 	}
 }

@@ -25,6 +25,14 @@ func (d *Discovery) release(ctx context.Context) (r release) {
 	return r
 }
 
+// minor returns 38 for Kubernetes 1.38, and 0 for an unknown release.
+func (r release) minor() int {
+	if r.program == nil {
+		return 0
+	}
+	return int(r.program.Minor())
+}
+
 // newer reports whether r is a newer release than was.
 func (r release) newer(was release) bool {
 	return above(r.program, was.program) || above(r.emulated, was.emulated)

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice/codec"
 	"sluice/proxy/request"
 )
 
@@ -27,7 +26,7 @@ func (d *Discovery) UnchangedAt(ctx context.Context, was *Description) uint64 {
 		return 0
 	}
 	query := url.Values{"fieldSelector": {FieldName + "=" + d.gvr.GroupResource().String()}}
-	list, _, err := d.getJSON(ctx, crdPath, query, codec.MediaJSON+";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	list, _, err := d.getJSON(ctx, crdPath, query, acceptMetadataList)
 	if forbidden(err) || notServed(err) {
 		d.refusedUntil.Store(time.Now().Add(refusedFor).UnixNano())
 	}

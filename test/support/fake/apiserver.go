@@ -19,7 +19,7 @@ import (
 // newest is the version of the apiserver in lists of metadata without a step.
 const newest = 1 << 53
 
-// Step responds to one call. The calls are "discovery", "version", "first list", "crd", "table", "metadata" and
+// Step responds to one call. The calls are "discovery", "version", "first list", "features", "crd", "table", "metadata" and
 // "metadata watch" for lists and watches of metadata, "watchlist", "compressed watchlist" for one that accepts gzip,
 // "watch VERSION", "page" and "page TOKEN".
 type Step struct {
@@ -135,6 +135,8 @@ func callOf(r *http.Request) string {
 		return "aggregator"
 	case !list:
 		return "discovery"
+	case strings.Contains(accept, "drop=-"):
+		return "features"
 	case strings.Contains(accept, "as=Table"):
 		return "table"
 	case strings.Contains(accept, codec.MediaCBOR) && q.Get("limit") == "1":
@@ -174,7 +176,7 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		return Release("v1.36.0")
 	case "aggregator":
 		return Refuse(http.StatusNotFound) // there is no aggregator
-	case "first list":
+	case "first list", "features": // it knows none
 		return Body(codec.MediaJSON, a.resource.FirstList())
 	case "first list in CBOR":
 		return a.resource.PageBody("1", "")
