@@ -80,7 +80,7 @@ func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snaps
 	if p.Selection.Filter == nil {
 		l.meta.RemainingItemCount = &remaining
 	}
-	token, err := plan.ContinueToken(state.Version, last, p.Read.Namespace)
+	token, err := p.ContinueToken(state.Version, last)
 	if err != nil {
 		return outcome.UnservedOptions
 	}

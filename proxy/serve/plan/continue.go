@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"k8s.io/apiserver/pkg/storage"
 
 	"sluice/cache/tree"
@@ -24,12 +26,16 @@ func parseContinue(token, namespace string) (version uint64, start tree.Key, err
 	return uint64(rv), tree.Key(key), nil
 }
 
-// ContinueToken returns the token of the page that follows the key last.
-func ContinueToken(version uint64, last tree.Key, namespace string) (string, error) {
-	const root = "/registry" // any: the token does not contain it
-	prefix := root
-	if namespace != "" {
-		prefix += "/" + namespace
+// ContinueToken returns the token of the page that follows the key last. Up to Kubernetes 1.37 the key in it begins with a
+// slash; each release reads both forms.
+func (p *Plan) ContinueToken(version uint64, last tree.Key) (string, error) {
+	prefix := "/"
+	if p.Read.Namespace != "" {
+		prefix += p.Read.Namespace + "/"
 	}
-	return storage.EncodeContinue(root+"/"+string(last)+"\x00", prefix, int64(version))
+	if p.Resource.Minor < 38 {
+		prefix = strings.TrimSuffix(prefix, "/")
+	}
+	const root = "/registry" // any: the token does not contain it
+	return storage.EncodeContinue(root+"/"+string(last)+"\x00", root+prefix, int64(version))
 }
