@@ -153,7 +153,7 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 		err = h.lists.List(w, r, p, &q.Attempt)
 	}
 	if reason, ok := err.(outcome.Pass); ok && h.options.Features.ShardSelector {
-		if refused := refuseShard(info, reason); refused != nil {
+		if refused := refuseShard(p, reason); refused != nil {
 			return p, refused
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
 )
 
 // passedWatchLife is the shortest life of a watch that passes for a reason that will not last: long
@@ -60,11 +61,11 @@ func shortenWatch(r *http.Request, info *request.Info) *http.Request {
 // pass. A page or watch follows a list of the shard from here, but an apiserver without the
 // feature gate would ignore the selector and send the whole resource. The answer tells the client to list
 // again, or later. A list may pass: shardInfo in the response says whether it is of the shard.
-func refuseShard(info *request.Info, reason outcome.Pass) error {
-	if info.Query.Get("shardSelector") == "" || info.Verb == "get" { // which has no shard
+func refuseShard(p *plan.Plan, reason outcome.Pass) error {
+	if !p.OnlyHere() {
 		return nil
 	}
-	follows := info.Verb == "watch" || info.Query.Get("continue") != ""
+	follows := p.Verb == negotiate.Watch || p.Options.Continue != ""
 	switch {
 	case reason == outcome.VersionBeforeHistory:
 		return &outcome.Refused{Reason: reason,

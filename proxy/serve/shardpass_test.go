@@ -52,11 +52,37 @@ func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
 	}
 }
 
+// An apiserver that knows shards answers what the cache cannot.
+func TestShardsPassToAnApiserverThatKnowsThem(t *testing.T) {
+	const path = "/apis/ex.io/v1/foos?shardSelector=" + halfOfUIDs
+	for _, query := range []string{
+		"&continue=" + servetest.Token(t, 9, "/ns/f000001\x00"),
+		"&continue=" + servetest.Token(t, 1, "ns/f000001\x00"),
+		"&watch=1&" + servetest.Streaming,
+	} {
+		for _, forced := range []bool{false, true} {
+			c := servetest.Foos(3)
+			c.SelectsShards = true
+			e := newEnv(t, c, Options{Features: plan.Features{ShardSelector: forced}})
+			e.Apiserver.Set(0, 0) // nothing can be proven
+			if outcome := e.Do(&servetest.WatchClient{}, e.Request(path+query, nil)); e.Passed == nil {
+				t.Errorf("%s, forced %v: outcome %+v", query, forced, outcome)
+			}
+		}
+	}
+}
+
 func TestInvalidShardSelectorIsRefusedHere(t *testing.T) {
-	e := newEnv(t, servetest.Foos(3), Options{Features: plan.Features{ShardSelector: true}})
-	w := &servetest.WatchClient{}
-	outcome := e.Do(w, e.Request("/apis/ex.io/v1/foos?shardSelector=x", nil))
-	if e.Passed != nil || w.Code != http.StatusInternalServerError || outcome != (request.Outcome{Source: request.SourceGateway}) {
-		t.Errorf("code %d, outcome %+v", w.Code, outcome)
+	for minor, want := range map[int]int{0: http.StatusInternalServerError, 37: http.StatusInternalServerError, 38: http.StatusBadRequest} {
+		c := servetest.Foos(3)
+		c.Minor = minor
+		for _, query := range []string{"", "&watch=1"} {
+			e := newEnv(t, c, Options{Features: plan.Features{ShardSelector: true}})
+			w := &servetest.WatchClient{}
+			outcome := e.Do(w, e.Request("/apis/ex.io/v1/foos?shardSelector=x"+query, nil))
+			if e.Passed != nil || w.Code != want || outcome != (request.Outcome{Source: request.SourceGateway}) {
+				t.Errorf("1.%d%s: code %d, outcome %+v", minor, query, w.Code, outcome)
+			}
+		}
 	}
 }

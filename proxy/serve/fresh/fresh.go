@@ -72,7 +72,7 @@ func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 		return outcome.AnyVersion, nil
 	}
 	first := a.Version == 0
-	reason, err := a.prove(ctx, p, mayPass && p.Selection.Shards == nil)
+	reason, err := a.prove(ctx, p, mayPass && !p.OnlyHere())
 	switch pass, passes := errors.AsType[outcome.Pass](err); {
 	case passes:
 		a.Proofs.Proven(string(pass))

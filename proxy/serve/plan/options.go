@@ -14,13 +14,10 @@ import (
 
 // parseOptions reads the query parameters and derives the version that may answer. It returns
 // UnservedOptions for parameters that the apiserver refuses.
-func (p *Plan) parseOptions(f Features) error {
+func (p *Plan) parseOptions() error {
 	var err error
 	o := &p.Options
 	if *o, err = request.ParseListOptions(p.Info.Query); err != nil {
-		return outcome.UnservedOptions
-	}
-	if p.Info.Query.Has("shardSelector") && !f.ShardSelector {
 		return outcome.UnservedOptions
 	}
 	if p.Version, err = ParseVersion(o.ResourceVersion); err != nil {

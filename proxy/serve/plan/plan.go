@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache/tree"
@@ -101,7 +102,7 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	if err := p.parseRead(); err != nil {
 		return p, err
 	}
-	if err := p.parseOptions(o.Features); err != nil {
+	if err := p.parseOptions(); err != nil {
 		return p, err
 	}
 	if info.User == "" { // the apiserver may know the caller, and then answers with as much as the cache would
@@ -129,8 +130,9 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) e
 	if err := p.lookup(r.Context(), o.Resources, deadline()); err != nil {
 		return err
 	}
-	if o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists {
-		return outcome.UnservedOptions
+	streaming := p.Options.SendInitialEvents != nil
+	if o.Strict && streaming && !p.Resource.StreamingLists || p.sharded() && !o.Features.ShardSelector && !p.Resource.SelectsShards {
+		return outcome.UnservedOptions // the apiserver refuses the one, and ignores the other
 	}
 	if err := p.negotiate(r, o); err != nil {
 		return err
@@ -212,7 +214,8 @@ func (p *Plan) negotiate(r *http.Request, o *Options) error {
 		return outcome.UnservedFormat
 	}
 	accepted, ok := negotiate.Format(client, negotiate.Endpoint{
-		Verb: p.Verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict, DropManagedFields: o.Features.DropManagedFields,
+		Verb: p.Verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict,
+		DropManagedFields: o.Features.DropManagedFields || p.Resource.DropsManagedFields,
 	})
 	switch {
 	case !ok:
@@ -244,6 +247,9 @@ func (p *Plan) selectObjects() error {
 	var err error
 	p.Selection, err = newSelection(&p.Resource.Resource, &p.Resource.Fields, p.Read, p.Options.ShardSelector)
 	if bad, ok := errors.AsType[invalidShardSelector](err); ok {
+		if p.Resource.Minor >= 38 {
+			return &outcome.Refused{Err: apierrors.NewBadRequest(bad.Error())}
+		}
 		return &outcome.Refused{Err: bad}
 	}
 	paged := p.Options.Limit > 0 || p.Options.Continue != ""
@@ -251,6 +257,14 @@ func (p *Plan) selectObjects() error {
 		return outcome.UnservedOptions
 	}
 	return nil
+}
+
+// sharded reports whether the read has a shard selector. A get ignores it.
+func (p *Plan) sharded() bool { return p.Options.ShardSelector != "" && p.Verb != negotiate.Get }
+
+// OnlyHere reports whether the apiserver may ignore the shard selector of the read, which then should not pass.
+func (p *Plan) OnlyHere() bool {
+	return p.sharded() && (p.Resource == nil || !p.Resource.SelectsShards)
 }
 
 // Key returns the key of the object that a get names.

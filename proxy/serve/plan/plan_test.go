@@ -131,7 +131,9 @@ func TestPlanFollowsTheQuery(t *testing.T) {
 		{all + "?limit=2&resourceVersion=5", "list exact 5 limit 2"},
 		{all + "?limit=-2&resourceVersion=5", "list not older than 5"},
 		{all + "?limit=2&resourceVersion=5&resourceVersionMatch=NotOlderThan", "list not older than 5 limit 2"},
-		{all + "?shardSelector=", "options"},
+		{all + "?shardSelector=", "list most recent"},
+		{all + "?shardSelector=x", "options"},
+		{one + "?shardSelector=x", "get most recent"},
 		{all + "?labelSelector=a%3D%3D%3Db", "options"},
 		{all + "?labelSelector=a+in+(b,c)", "list most recent"},
 		{all + "?fieldSelector=x", "options"},
@@ -288,6 +290,45 @@ func TestStrictPassesStreamingListsThatTheAPIServerRefuses(t *testing.T) {
 		r := e.Request("/apis/ex.io/v1/foos?watch=1"+row.query, nil)
 		if got := describe(planned(e, Options{Strict: row.strict}, r)); got != row.want {
 			t.Errorf("%s, strict %v: %s, want %s", row.query, row.strict, got, row.want)
+		}
+	}
+}
+
+// The apiserver's own features are served without those of the configuration.
+func TestPlanFollowsTheFeaturesOfTheApiserver(t *testing.T) {
+	const (
+		list  = "/apis/ex.io/v1/foos?resourceVersion=0"
+		shard = "&shardSelector=shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
+		drop  = "application/json;drop="
+	)
+	for _, row := range []struct {
+		url, accept   string
+		known, forced bool
+		want          string
+	}{
+		{list + shard, "", false, false, "options"},
+		{list + shard, "", true, false, "list any"},
+		{list + shard, "", false, true, "list any"},
+		{list + shard + "&watch=1", "", false, false, "options"},
+		{list + shard + "&watch=1", "", true, false, "watch any with initial events"},
+		{list, drop + "spec", false, false, "list any"}, // it is ignored
+		{list, drop + "spec", true, false, "format"},
+		{list, drop + "spec", false, true, "format"},
+		{list, drop + "metadata.managedFields", true, false, "list any without managed fields"},
+		{list, drop + "metadata.managedFields", false, true, "list any without managed fields"},
+		{list, drop + "metadata.managedFields", false, false, "list any"},
+	} {
+		c := servetest.Foos(3)
+		c.SelectsShards, c.DropsManagedFields = row.known, row.known
+		e := servetest.New(t, c)
+		o := Options{Features: Features{ShardSelector: row.forced, DropManagedFields: row.forced}}
+		p, err := planned(e, o, e.Request(row.url, http.Header{"Accept": {row.accept}}))
+		got := describe(p, err)
+		if err == nil && p.Format.Format().Unmanaged {
+			got += " without managed fields"
+		}
+		if got != row.want {
+			t.Errorf("%s as %q, known %v, forced %v: %s, want %s", row.url, row.accept, row.known, row.forced, got, row.want)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if errors.Is(err, outcome.Pass(resources.NotInSync)) && p.Discarded(r.Context(), s.Resources) { // it has ended meanwhile
 		return nil, outcome.ErrDiscarded
 	}
-	if errors.Is(err, outcome.VersionBeforeHistory) && p.Selection.Shards != nil {
+	if errors.Is(err, outcome.VersionBeforeHistory) && p.OnlyHere() {
 		writeExpired(w, p, a)
 		return nil, nil
 	}

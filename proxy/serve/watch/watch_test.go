@@ -111,7 +111,13 @@ func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 // The apiserver may have the events.
 func TestWatchFromBeforeTheHistoryPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := handlertest.New(t, beforeHistory(), serve.Options{})
+		knowsShards := beforeHistory()
+		knowsShards.SelectsShards = true
+		e := handlertest.New(t, knowsShards, serve.Options{})
+		if outcome := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooWatch+servetest.FromThree+"&shardSelector="+halfOfUIDs, nil)); e.Passed == nil {
+			t.Errorf("of a shard: outcome %+v", outcome)
+		}
+		e = handlertest.New(t, beforeHistory(), serve.Options{})
 		if outcome := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooWatch+servetest.FromThree, nil)); e.Passed == nil {
 			t.Errorf("outcome %+v", outcome)
 		}
