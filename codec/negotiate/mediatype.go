@@ -29,7 +29,7 @@ type match struct {
 	encoding codec.Encoding
 	convert  conversion
 	pretty   bool
-	drop     bool // drop metadata.managedFields
+	drop     string // what is left out: metadata.managedFields, or what rules without drop do not know
 }
 
 func rulesFor(e Endpoint) rules {
@@ -107,7 +107,7 @@ func (r rules) accept(params map[string]string, e codec.Encoding) (match, bool) 
 			if r.drop && v != "" && v != dropManagedFields {
 				return match{}, false
 			}
-			m.drop = r.drop && v != ""
+			m.drop = v
 		}
 	}
 	return m, r.allows(m)

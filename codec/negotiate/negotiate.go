@@ -20,6 +20,12 @@ func Format(r Request, e Endpoint) (codec.Format, bool) {
 	return f, true
 }
 
+// Drop returns the value of the parameter drop in the clause that Format chooses; it is empty if there is none.
+func Drop(r Request, e Endpoint) string {
+	m, _ := rulesFor(e).choose(r.Accept)
+	return m.drop
+}
+
 // ErrorFormat returns the format of an error response. Errors are never converted, so a client that
 // accepts only Tables gets indented JSON (wire.md 1.3). cbor says whether CBOR is offered.
 func ErrorFormat(r Request, cbor bool) codec.Format {
@@ -70,7 +76,7 @@ func (m match) format(r Request, e Endpoint) (f codec.Format, ok bool) {
 			f.Shape, ok = codec.Metadata, e.Verb == List
 		}
 	}
-	f.Unmanaged = m.drop && (f.Shape != codec.Table || f.Include != codec.IncludeNone)
+	f.Unmanaged = e.DropManagedFields && m.drop != "" && (f.Shape != codec.Table || f.Include != codec.IncludeNone)
 	return f, ok
 }
 

@@ -10,8 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
+	"sluice/proxy/response"
 	"sluice/test/support/forwardtest"
 )
+
+// The apiserver has no format for a client of which it refuses every media type.
+func TestRefusalOfEveryMediaTypeIsJSON(t *testing.T) {
+	refused := response.NewNotAcceptable("only the following media types are accepted: application/json")
+	e := newEnv(t, func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, refused) })
+	resp := e.Get(t, thingsPath+"/a", acceptHeader("application/cbor;drop=spec"))
+	want := string(codec.AppendStatus(nil, &refused.ErrStatus, codec.Format{}))
+	if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != http.StatusNotAcceptable || body != want || resp.Header.Get("Content-Type") != codec.MediaJSON {
+		t.Errorf("got %s, %s", resp.Status, body)
+	}
+}
 
 func TestErrorHasTheFormatOfTheApiserver(t *testing.T) {
 	status := apierrors.NewNotFound(schema.GroupResource{Group: "lab.example.com", Resource: "things"}, "a")

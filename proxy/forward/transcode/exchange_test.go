@@ -34,6 +34,15 @@ func TestRefusedResponseFormatIsAskedForAsJSON(t *testing.T) {
 		{"body", "POST", "cbor", "cbor", []int{415}, []string{"cbor -> cbor"}},
 		{"response, then body", "PUT", "cbor", "cbor", []int{406, 415}, []string{"cbor -> cbor", "cbor -> json"}},
 		{"refused again", "POST", "json", "yaml", []int{406, 406}, []string{"json -> yaml", "json -> json"}},
+		{"drop", "GET", "json", "cbor;drop=metadata.managedFields", []int{406}, []string{
+			"json -> cbor;drop=metadata.managedFields", "json -> json;drop=metadata.managedFields",
+		}},
+		{"drop of a Table", "GET", "json", "yaml;drop=metadata.managedFields" + asTable, []int{406}, []string{
+			"json -> yaml;drop=metadata.managedFields" + asTable,
+			"json -> json;drop=metadata.managedFields" + asTable + ",json;drop=metadata.managedFields",
+		}},
+		{"an unknown value of drop", "GET", "json", "cbor;drop=spec", []int{406, 406}, []string{"json -> cbor;drop=spec", "json -> json;drop=spec"}},
+		{"another clause than that", "GET", "json", "cbor;drop=spec,application/cbor", []int{406}, []string{"json -> cbor;drop=spec,cbor", "json -> json"}},
 		{"Table of a write may be refused too late", "POST", "json", table, []int{406}, []string{"json -> " + table}},
 		{"refused by the router", "GET", "json", "*" + asTable, []int{406}, []string{"json -> *" + asTable}},
 		{"other refusal", "POST", "json", "cbor", []int{403}, []string{"json -> cbor"}},

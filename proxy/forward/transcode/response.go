@@ -40,6 +40,8 @@ func bodiless(code int) bool {
 func (e *Exchange) transcode(resp *http.Response) (*http.Response, error) {
 	success := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted
 	switch {
+	case e.asked && e.isRefused(resp): // which is JSON for every client
+		return resp, nil
 	case !success && e.asked:
 		return e.transcodeError(resp), nil
 	case !success:

@@ -16,6 +16,8 @@ type target struct {
 	client negotiate.Request
 	format codec.Format
 	watch  bool
+	// drop is what the client wants left out; only the apiserver knows whether it supports that.
+	drop string
 }
 
 // targetOf returns the target of a request, nil if the client accepts JSON or if no acceptable
@@ -29,18 +31,26 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: what only
 	// the other refuses is no reason to refuse a client.
 	verb, _ := negotiate.ParseVerb(info.Verb) // a write is answered with one object, as a get
-	permissive := negotiate.Endpoint{Verb: verb, Style: codec.Unstructured, CBOR: true}
+	permissive := negotiate.Endpoint{Verb: verb, Style: codec.Unstructured, CBOR: true, DropManagedFields: true}
 	var ok bool
-	if t.format, ok = negotiate.Format(t.client, permissive); !ok || !negotiate.RouteAccepts(t.client.Accept, permissive) {
+	if t.format, ok = negotiate.Format(t.client, permissive); !ok {
+		permissive.DropManagedFields = false // an apiserver that does not know drop accepts any value of it
+		t.format, ok = negotiate.Format(t.client, permissive)
+	}
+	if !ok || !negotiate.RouteAccepts(t.client.Accept, permissive) {
 		return nil
 	}
+	t.drop, t.format.Unmanaged = negotiate.Drop(t.client, permissive), false
 	return t
 }
 
 // jsonAccept returns the Accept header of a request for JSON from which the target can be made: the
-// target's shape if the upstream supports it, otherwise whole objects.
+// target's shape if the upstream supports it, otherwise whole objects. The upstream refuses what drop asks for if it has to.
 func (t *target) jsonAccept(info *request.Info) string {
-	as := ""
+	plain, as := codec.MediaJSON, ""
+	if t.drop != "" {
+		plain += ";drop=" + t.drop
+	}
 	switch {
 	case t.format.Shape == codec.Table:
 		as = "Table"
@@ -49,8 +59,8 @@ func (t *target) jsonAccept(info *request.Info) string {
 	case t.format.Shape == codec.Metadata:
 		as = "PartialObjectMetadata"
 	default:
-		return codec.MediaJSON
+		return plain
 	}
 	version := strings.TrimPrefix(t.format.MetaVersion.String(), "meta.k8s.io/")
-	return codec.MediaJSON + ";as=" + as + ";g=meta.k8s.io;v=" + version + "," + codec.MediaJSON
+	return plain + ";as=" + as + ";g=meta.k8s.io;v=" + version + "," + plain
 }
