@@ -81,9 +81,9 @@ const (
 // Features are API features that are off by default or absent in released apiservers. All are off by
 // default.
 type Features struct {
-	// ShardSelector serves lists and watches with the parameter shardSelector (KEP-5866).
+	// ShardSelector serves lists and watches with the parameter shardSelector (KEP-5866) even if the apiserver ignores it.
 	ShardSelector bool `json:"shardSelector,omitempty"`
-	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
+	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958) even if the apiserver ignores it.
 	DropManagedFields bool `json:"dropManagedFields,omitempty"`
 }
 
