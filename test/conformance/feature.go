@@ -5,7 +5,21 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"sluice/test/harness"
 )
+
+// release is that of the apiserver, which TestMain sets.
+var release *utilversion.Version
+
+// leftOut reports whether the row is about something that the apiserver lacks, or about other releases.
+func (r Row) leftOut() bool {
+	return r.Since != "" && release.LessThan(utilversion.MustParse(r.Since)) ||
+		r.Before != "" && !release.LessThan(utilversion.MustParse(r.Before)) ||
+		slices.ContainsFunc(r.features(), harness.Lacks)
+}
 
 // features returns what the apiserver must have for the row beyond what every supported release has. The
 // rows of a feature that the apiserver lacks are left out (harness.Lacks):
@@ -24,6 +38,8 @@ import (
 //   - CBOR: the feature gate CBORServingAndStorage, which the tests switch on. Sluice serves CBOR before any apiserver.
 //   - CBORRefusals: 401 and 403 in CBOR, which Sluice writes for requests that it refuses itself.
 //   - IgnoredShards: shard selectors have no meaning, as without the feature gate ShardedListAndWatch.
+//   - IgnoredDrop, DropManagedFields: unknown values of drop have no meaning, as without the feature gate
+//     ManagedFieldsOptOut, which Kubernetes 1.38 has; or they are refused.
 //   - ImpersonationErrors: a 400 for a group without a user. The request passes.
 func (r Row) features() []string {
 	path, query, _ := strings.Cut(r.Path, "?")
@@ -41,7 +57,10 @@ func (r Row) features() []string {
 	cbor := strings.Contains(strings.Join(append(r.Header["Accept"], r.Accept, r.Instead), ","), "cbor")
 	need("CBOR", cbor)
 	need("CBORRefusals", cbor && r.Source == "gateway")
-	need("IgnoredShards", q.Has("shardSelector"))
+	need("IgnoredShards", q.Has("shardSelector") && r.Since == "")
+	drops := strings.Contains(r.Accept, "drop=spec")
+	need("IgnoredDrop", drops && r.Since == "")
+	need("DropManagedFields", drops && r.Since != "")
 	need("ConstrainedImpersonation", strings.HasSuffix(r.User, "-cert") && r.Status >= http.StatusBadRequest && r.Source == "gateway")
 	need("ImpersonationErrors", r.Status == http.StatusBadRequest && r.Header["Impersonate-Group"] != nil && r.Header["Impersonate-User"] == nil)
 	need("Columns", strings.Contains(r.Accept, "as=Table") && reads(path, "deployments", "serviceaccounts", "resourceslices"))

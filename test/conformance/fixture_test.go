@@ -2,10 +2,13 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"sluice/test/harness"
 )
@@ -13,7 +16,7 @@ import (
 var (
 	apiserver *harness.ControlPlane
 	sluice    *harness.Sluice
-	variables *strings.Replacer // replaces the variables of the rows
+	variables *strings.Replacer    // replaces the variables of the rows
 )
 
 // cacheSecrets has Secrets cached, so that their field selectors are compared too.
@@ -53,7 +56,12 @@ func run(m *testing.M) (code int, err error) {
 
 // prepare creates the objects, fills the caches and sets the variables.
 func prepare(ctx context.Context) error {
-	if err := populate(ctx); err != nil {
+	var info struct{ GitVersion string }
+	if err := errors.Join(populate(ctx), fetch(ctx, apiserver, "/version", &info)); err != nil {
+		return err
+	}
+	var err error
+	if release, err = utilversion.ParseGeneric(info.GitVersion); err != nil {
 		return err
 	}
 	now, err := synchronize(ctx)
