@@ -16,7 +16,7 @@ import (
 var (
 	apiserver *harness.ControlPlane
 	sluice    *harness.Sluice
-	variables *strings.Replacer    // replaces the variables of the rows
+	variables *strings.Replacer // replaces the variables of the rows
 )
 
 // cacheSecrets has Secrets cached, so that their field selectors are compared too.
