@@ -64,9 +64,6 @@ func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snaps
 	if err != nil {
 		return nil, "", err
 	}
-	if p.Match == plan.MatchMostRecent {
-		return p.Resource.Store.Snapshot(), reason, nil
-	}
 	return p.Resource.Store.Snapshot(), reason, nil
 }
 

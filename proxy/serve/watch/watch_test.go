@@ -136,12 +136,12 @@ func TestWatchCountsItselfAndItsEvents(t *testing.T) {
 		synctest.Wait()
 		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_watch_events_dispatch_duration_seconds": 0,
 			"sluice_fence_proofs_total": 1, "sluice_proof_duration_seconds": 0,
-			"sluice_slo_requests_total": 1, "sluice_pass_budget_waiting": 0})
+			"sluice_slo_requests_total": 1})
 		c.Leave()
 		synctest.Wait()
 		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_watch_events_dispatch_duration_seconds": 0,
 			"sluice_fence_proofs_total": 1, "sluice_proof_duration_seconds": 0,
-			"sluice_slo_requests_total": 1, "sluice_pass_budget_waiting": 0})
+			"sluice_slo_requests_total": 1})
 	})
 }
 
