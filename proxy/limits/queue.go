@@ -22,7 +22,7 @@ const (
 var ErrCrowded = errors.New("too many requests wait")
 
 // Queue gives out places, some of which are reserved for system callers. The next place goes to the group that has the fewest,
-// and of equal ones to the request that came first. A request for more places than are free keeps those behind it waiting, so
+// and of equal ones to the one that has waited for its turn for longest, there to the request that came first. A request for more places than are free keeps those behind it waiting, so
 // that it gets them in the end.
 type Queue struct {
 	mu       sync.Mutex // guards all below
@@ -32,7 +32,7 @@ type Queue struct {
 	others   heap.Heap[*group]   // with requests that wait, the next one first
 	system   heap.Heap[*group]   // the same of system callers
 	waiting  int
-	arrived  uint64
+	turn     uint64
 }
 
 // pool is places and how many of them are taken.
@@ -50,6 +50,7 @@ type groupKey struct {
 type group struct {
 	key     groupKey
 	has     int       // places
+	turn    uint64    // when it began to wait, or got its last places
 	waiting list.List // of *request
 	place   int       // in its heap of Queue
 }
@@ -57,15 +58,14 @@ type group struct {
 func (g *group) first() *request { return g.waiting.Front().Value.(*request) }
 
 func (g *group) before(other *group) bool {
-	return g.has < other.has || g.has == other.has && g.first().arrived < other.first().arrived
+	return g.has < other.has || g.has == other.has && g.turn < other.turn
 }
 
 // request is a request that waits, or has its places.
 type request struct {
 	group   *group
 	n       int
-	from    *pool // nil while it waits
-	arrived uint64
+	from    *pool         // nil while it waits
 	waits   *list.Element // in group.waiting
 	granted chan struct{} // closed when it has its places
 }
@@ -148,8 +148,11 @@ func (q *Queue) join(c Caller, n int) (*request, error) {
 		q.forget(g)
 		return nil, ErrCrowded
 	}
-	q.arrived++
-	r := &request{group: g, n: n, arrived: q.arrived, granted: make(chan struct{})}
+	if g.waiting.Len() == 0 {
+		q.turn++
+		g.turn = q.turn
+	}
+	r := &request{group: g, n: n, granted: make(chan struct{})}
 	r.waits = g.waiting.PushBack(r)
 	q.waiting++
 	q.heap(g).Update(g, true)
@@ -203,6 +206,8 @@ func (q *Queue) grant(r *request, from *pool) {
 	r.from = from
 	from.taken += r.n
 	r.group.has += r.n
+	q.turn++
+	r.group.turn = q.turn
 	q.remove(r)
 	close(r.granted)
 }
