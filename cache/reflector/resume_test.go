@@ -111,6 +111,7 @@ func TestStoreStaysInDoubtAfterAnInventoryThatFails(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		listed := &cache.Inventory{Version: 15, Asked: time.Now()}
 		if err := listed.Add("a/x", 3); err != nil {
 			t.Fatal(err)

@@ -21,9 +21,9 @@ const (
 // ErrCrowded is the error of a request that may not even wait.
 var ErrCrowded = errors.New("too many requests wait")
 
-// Queue gives out places, some of which are reserved for system callers. The next place goes to the group that has the fewest,
-// and of equal ones to the one that has waited for its turn for longest, there to the request that came first. A request for more places than are free keeps those behind it waiting, so
-// that it gets them in the end.
+// Queue gives out places, some of which are reserved for system callers. The next place goes to the group that has the fewest.
+// Groups with equally many alternate. Within a group the request that came first is next. A request for more places than are
+// free keeps those behind it waiting, so that it gets them in the end.
 type Queue struct {
 	mu       sync.Mutex // guards all below
 	common   pool
