@@ -8,7 +8,6 @@ import (
 
 var endpoints = newColumns(
 	nameColumn,
-	//lint:ignore SA1019 the apiserver still serves and prints Endpoints
 	text("Endpoints", quoted(endpointAddresses)),
 	ageColumn,
 )
