@@ -22,13 +22,15 @@ var (
 	sluice    *harness.Sluice
 )
 
-// config trusts the front proxy of the control plane, as the apiserver does, and anonymous callers.
+// config trusts the front proxy of the control plane, as the apiserver does, and anonymous callers. No verdict expires while a
+// slow machine runs a test, so that reviews can be counted, and only changes of RBAC objects revoke one.
 const config = `
 apiVersion: sluice/v1alpha1
 kind: Configuration
 authentication:
   anonymous: true
   frontProxy: {clientCAFile: %s, names: [%s]}
+authorization: {allowTTL: 5m, denyTTL: 5m}
 `
 
 func TestMain(m *testing.M) { harness.Main(m, 50, run) }

@@ -99,7 +99,13 @@ func reviewCount(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := harness.ParseMetrics(bytes.NewReader(got.Body))
+	var lines []byte // the whole page takes a second to parse under the race detector
+	for line := range bytes.Lines(got.Body) {
+		if bytes.HasPrefix(line, []byte("apiserver_request_total{")) || bytes.HasPrefix(line, []byte("# TYPE apiserver_request_total ")) {
+			lines = append(lines, line...)
+		}
+	}
+	page, err := harness.ParseMetrics(bytes.NewReader(lines))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +179,8 @@ func TestImpersonationOfManyCostsFewReviews(t *testing.T) {
 				if got.code != tt.code {
 					t.Errorf("code %d: %s", got.code, got.body)
 				}
-				if first > tt.most {
-					t.Errorf("%d access reviews, at most %d were expected", first, tt.most)
+				if first < 1 || first > tt.most {
+					t.Errorf("%d access reviews, 1 to %d were expected", first, tt.most)
 				}
 				ask(t, through, q)
 				if again := reviewCount(t) - before - first; again > 0 && got.code == http.StatusOK || again > ahead {
