@@ -149,15 +149,15 @@ func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 			t.Errorf("%s: no %s", command, want)
 		}
 	}
-	// One watch for each of the five resources, of APIServices, CRDs, FlowSchemas and PriorityLevelConfigurations.
+	// One watch for each of the five resources, of APIServices and of CRDs.
 	watches := ""
 	for range 20 { // the watchers may need more than a moment
-		if watches = strings.Join(strings.Fields(r.line(t, "open watches"))[2:], " "); watches == "5 9" {
+		if watches = strings.Join(strings.Fields(r.line(t, "open watches"))[2:], " "); watches == "5 7" {
 			break
 		}
 	}
-	if watches != "5 9" {
-		t.Errorf("open watches %s, want 5 at Sluice and 9 at the apiserver", watches)
+	if watches != "5 7" {
+		t.Errorf("open watches %s, want 5 at Sluice and 7 at the apiserver", watches)
 	}
 	for _, row := range []string{"CPU for a list of all pods", "memory"} {
 		fields := strings.Fields(r.line(t, row))
