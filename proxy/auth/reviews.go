@@ -80,6 +80,7 @@ type reviews[V any] struct {
 	places   *places
 	metrics  reviewMetrics
 	staleFor atomic.Int64 // time.Duration
+	failing  atomic.Bool  // whether the last review that was made failed; one that waits for a place was not made
 
 	mu       sync.Mutex  // guards what follows
 	kept     *results[V] // the positive ones
@@ -113,17 +114,16 @@ func newReviews[V any](p *places, m reviewMetrics, memory int64) *reviews[V] {
 // get returns the value for a key, which ask determines unless a result is kept. The asker is for unknown
 // reviews: of a key without a positive result, and not for a recheck.
 //
-// The error is a *reviewError, or an *accounts.Refused of the asker. For some time after a positive result has expired
-// (result.usable), get returns it if the review fails or takes longer than stalePatience: while the apiserver is slow or
-// cannot be reached, known callers stay known.
+// The error is a *reviewError, or an *accounts.Refused of the asker. For one more TTL after a positive result has expired, get
+// returns it if the review fails or takes longer than stalePatience: while the apiserver is slow or cannot be reached, known
+// callers stay known. A read of any version gets it for staleFor, but only while reviews fail: slow ones prolong nothing.
 func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(context.Context) (result[V], error)) (V, error) {
-	stale := r.stale(ctx)
 	r.mu.Lock()
 	last, found := r.last(key)
 	now := time.Now()
 	if found && now.Before(last.expires) {
 		r.mu.Unlock()
-		return last.get(now, stale)
+		return last.get(now, r.stale(ctx))
 	}
 	known := found && last.positive || isRecheck(ctx)
 	if !known && by.hold != nil {
@@ -140,7 +140,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		r.mu.Lock()
 		if last, found = r.last(key); found && now.Before(last.expires) {
 			r.mu.Unlock()
-			return last.get(now, stale)
+			return last.get(now, r.stale(ctx))
 		}
 	}
 	running := r.join(ctx, key, known, by, ask)
@@ -152,30 +152,30 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	if by.request != nil && !known {
 		by.request.TokenReview = &running.shared
 	}
-	usable := found && last.usable(now, stale)
-	var late <-chan time.Time
-	if usable {
-		timer := time.NewTimer(stalePatience)
-		defer timer.Stop()
-		late = timer.C
-	}
-	select {
-	case <-running.done:
-		if running.err != nil && usable {
-			return last.value, nil
+	usable := func() bool { return found && last.usable(now, r.stale(ctx)) }
+	late := time.NewTimer(stalePatience)
+	defer late.Stop()
+	for {
+		select {
+		case <-running.done:
+			if running.err != nil && usable() {
+				return last.value, nil
+			}
+			return running.value, running.err
+		case <-late.C:
+			if usable() {
+				return last.value, nil
+			}
+		case <-ctx.Done():
+			var none V
+			return none, &reviewError{context.Cause(ctx)}
 		}
-		return running.value, running.err
-	case <-late:
-		return last.value, nil
-	case <-ctx.Done():
-		var none V
-		return none, &reviewError{context.Cause(ctx)}
 	}
 }
 
 // stale returns for how long after it has expired a result may be used that cannot be reviewed again.
 func (r *reviews[V]) stale(ctx context.Context) time.Duration {
-	if ctx.Value(staleKey{}) == nil {
+	if ctx.Value(staleKey{}) == nil || !r.failing.Load() {
 		return 0
 	}
 	return time.Duration(r.staleFor.Load())
@@ -308,6 +308,9 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	begin := time.Now()
 	r.metrics.started()
 	got, err := ask(ctx)
+	if !errors.Is(err, context.Canceled) {
+		r.failing.Store(err != nil)
+	}
 	p.leave(ctx, time.Since(begin), err == nil, err == nil && !got.positive)
 	r.metrics.ended(ctx, got.positive, err)
 	return got, err

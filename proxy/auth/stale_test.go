@@ -5,6 +5,8 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"sluice/proxy/request"
 )
 
 // runAllowed runs a test of an Access whose caller "a" may read all.
@@ -61,6 +63,23 @@ func TestLastVerdictsHoldForReadsOfAnyVersionWhileTheAPIServerCannotBeAsked(t *t
 			})
 		})
 	}
+}
+
+// Otherwise a crowd that makes reviews slow keeps a revoked token alive.
+func TestSlowReviewsProlongNoVerdict(t *testing.T) {
+	runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		access.SetStaleFor(time.Hour)
+		read := func() identity {
+			return authenticate(t, access.Authenticator, newRequest("/api/v1/pods?resourceVersion=0", token("a")))
+		}
+		read()
+		time.Sleep(3 * tokenTTL)
+		delete(reviews.tokens, "a")
+		reviews.delay = stalePatience + time.Second
+		if got := read(); got.Kind != request.Unauthenticated {
+			t.Errorf("a revoked token: %+v", got)
+		}
+	})
 }
 
 // What an open watch shows is as recent as the events that it gets.
