@@ -25,10 +25,6 @@ type Limits struct {
 	// UpstreamStreams are the watches and sessions that are passed to the apiserver at the same time, at most a quarter of
 	// the file descriptors; 0 means an eighth of them. Each counts 56 KiB of memory, too.
 	UpstreamStreams int `json:"upstreamStreams,omitempty" reload:"true"`
-	// LongReads is how many lists and initial events of more than 256 KiB Sluice works on at the
-	// same time. They take turns of a millisecond, so that each user gets as much of the CPU as any
-	// other. 0 means as many as CPUs.
-	LongReads int `json:"longReads" reload:"true"`
 	// HeaderBytes and HeaderFields limit the header of a request, the request line included.
 	HeaderBytes  int `json:"headerBytes,omitempty" min:"4096" max:"1048576"`
 	HeaderFields int `json:"headerFields,omitempty"`

@@ -95,7 +95,7 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files cer
 	file.Shutdown = drain
 	e.gateway = New(Options{
 		Config: file, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}), 1<<40),
-		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), CPU: flowcontrol.NewCPU(0), Encoded: tree.NewBudget(0),
+		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), CPU: flowcontrol.NewCPU(2), Encoded: tree.NewBudget(0),
 		Access: auth.NewAccess(authenticator, auth.NewAuthorizer(auth.AuthorizerOptions{
 			Reviews: clients.AuthorizationV1(), AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },

@@ -130,7 +130,6 @@ func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
 	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
 	g.passing.SetPlaces(l.Seats, l.Seats/systemPart)
-	g.options.CPU.SetPlaces(l.LongReads)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
 	g.debugHeaders.Store(file.DebugHeaders)
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/proxy/clients"
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
@@ -83,7 +82,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
-	return append(flowcontrol.Collectors(g.options.CPU), g.options.Accounts, queues{"apiserver": g.passing, "unauthenticated": g.strangers})
+	return []prometheus.Collector{g.options.Accounts, queues{
+		"apiserver": g.passing, "unauthenticated": g.strangers, "cpu": g.options.CPU.Queue,
+	}}
 }
 
 // queues are a collector of the figures of queues, by name.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"sync/atomic"
 
 	"go.uber.org/zap"
@@ -78,7 +79,7 @@ func (c *components) background() []task {
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
 	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
 	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0, 0, 0))
-	c.cpu = flowcontrol.NewCPU(file.Limits.LongReads)
+	c.cpu = flowcontrol.NewCPU(runtime.GOMAXPROCS(0))
 	tracer, err := c.tracer(file.Tracing)
 	if err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	old.Default()
 	changed.Default()
 	l := &changed.Limits
-	for _, n := range []*int{&l.Connections, &l.Seats, &l.UpstreamStreams, &l.LongReads} {
+	for _, n := range []*int{&l.Connections, &l.Seats, &l.UpstreamStreams} {
 		*n++
 	}
 	changed.Authorization.AllowTTL.Duration++
@@ -152,7 +152,7 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	reload, restart := config.Changes(old, changed)
 	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.staleFor", "authorization.watchRecheck", "cache.encodedBytes",
 		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.seats",
-		"limits.upstreamStreams", "limits.longReads", "log.level", "compression.watches", "debugHeaders"}
+		"limits.upstreamStreams", "log.level", "compression.watches", "debugHeaders"}
 	if !slices.Equal(reload, want) || len(restart) > 0 {
 		t.Errorf("reloaded %q\nothers %q", reload, restart)
 	}

@@ -21,8 +21,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 )
 
@@ -269,7 +269,7 @@ func TestLongSelectorsOfCallersWhoImpersonateAreParsedInTurns(t *testing.T) {
 		r := authenticated(t, access, newRequest("/api/v1/pods?fieldSelector="+strings.Repeat("a,", 400)+"a", header))
 		cpu := flowcontrol.NewCPU(1)
 		access.Authorizer.impersonator.cpu = cpu
-		busy := cpu.Work(t.Context(), accounts.ByUser("busy"), 1<<30)
+		busy := cpu.Work(t.Context(), limits.Caller{Group: "busy"}, 1<<30)
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}

@@ -346,7 +346,6 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 	}
 	for _, l := range []struct{ name, unit, used, total, setBy string }{
 		{"memory of callers", "bytes", "sluice_account_memory_bytes", "sluice_account_memory_limit_bytes", "limits.memory"},
-		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places", "limits.longReads, or the CPUs"},
 		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes", "cache.maxBytes"},
 		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes", "cache.encodedBytes, or what the rest of the memory leaves"},
 	} {
@@ -358,6 +357,7 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 	for _, q := range []struct{ queue, name, setBy string }{
 		{"apiserver", "places at the apiserver", "limits.seats"},
 		{"unauthenticated", "places of unauthenticated callers at the apiserver", ""},
+		{"cpu", "long responses at work", "the CPUs"},
 	} {
 		is := func(l labels) bool { return l.of("queue") == q.queue }
 		all = append(all, Limit{

@@ -44,7 +44,7 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 		c := podsOfAge(b, 100, time.Hour)
 		resources := new(concurrent)
 		e := newEnv(b, c, Options{
-			Resources: resources, Encoded: tree.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
+			Resources: resources, Encoded: tree.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(2),
 			SlowReaders: flowcontrol.NewSlowReaders(),
 		})
 		resources.env = e

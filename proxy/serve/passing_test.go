@@ -16,7 +16,6 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
@@ -278,7 +277,7 @@ func TestLongSelectorsAreParsedInTurns(t *testing.T) {
 		f := newFilling(t)
 		f.progress = resources.Progress{Failing: true}
 		f.handler.options.CPU = flowcontrol.NewCPU(1)
-		busy := f.handler.options.CPU.Work(t.Context(), accounts.ByUser("busy"), 1<<30)
+		busy := f.handler.options.CPU.Work(t.Context(), limits.Caller{Group: "busy"}, 1<<30)
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 	long := longest > flowcontrol.ShortWork
 	var work *flowcontrol.Work // a short text waits for nothing
 	if long {
-		work = s.CPU.Work(r.Context(), p.Info.Account.Key, longest)
+		work = s.CPU.Work(r.Context(), p.Info.Waits(), longest)
 		defer work.Rest()
 		if err := work.Next(); err != nil {
 			return err

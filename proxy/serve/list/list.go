@@ -32,7 +32,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err != nil {
 		return err
 	}
-	work := s.CPU.Work(r.Context(), p.Info.Account.Key, p.Examined(state))
+	work := s.CPU.Work(r.Context(), p.Info.Waits(), p.Examined(state))
 	defer work.Rest()
 	if err := work.Next(); err != nil {
 		return err

@@ -55,7 +55,7 @@ var (
 func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol.Work, bytes int64, header func(http.Header)) *responseWriter {
 	accepted := response.Accepted(r.Header)
 	return &responseWriter{
-		w: work.Writer(w), work: work, header: header, client: response.NewWriteDeadline(w), accepted: accepted,
+		w: w, work: work, header: header, client: response.NewWriteDeadline(w), accepted: accepted,
 		stream: splice.NewStream(accepted), expected: int(min(bytes, encode.PieceSize)),
 	}
 }

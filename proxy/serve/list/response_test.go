@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/test/support/servetest"
@@ -150,11 +150,11 @@ func TestTextTakesTurnsByItsLengthBeforeCompression(t *testing.T) {
 	for _, coding := range servetest.Codings {
 		synctest.Test(t, func(t *testing.T) {
 			cpu := flowcontrol.NewCPU(1)
-			busy := cpu.Work(t.Context(), accounts.ByUser("busy"), 1<<30)
+			busy := cpu.Work(t.Context(), limits.Caller{Group: "busy"}, 1<<30)
 			if err := busy.Next(); err != nil {
 				t.Fatal(err)
 			}
-			short := cpu.Work(t.Context(), accounts.ByUser("short"), 0)
+			short := cpu.Work(t.Context(), limits.Caller{Group: "short"}, 0)
 			defer short.Rest()
 			out, w, _ := newTestResponse(coding)
 			out.work = short

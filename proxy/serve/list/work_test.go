@@ -8,8 +8,8 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
@@ -46,7 +46,7 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 				e := handlertest.New(t, servetest.Foos(manyFoos), serve.Options{CPU: cpu, Encoded: encoded})
 				e.Get(foosPath+"?resourceVersion=0&labelSelector=even=true", nil) // the next selection memoizes
 				before := encoded.Used()
-				busy := cpu.Work(t.Context(), accounts.ByUser("user:other"), longBytes)
+				busy := cpu.Work(t.Context(), limits.Caller{Group: "user:other"}, longBytes)
 				if err := busy.Next(); err != nil {
 					t.Fatal(err)
 				}
@@ -54,7 +54,7 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 				c := e.Watch(tt.url, tt.header)
 				e.Apply(cache.Modified, servetest.Foo(2, manyFoos+1))
 				synctest.Wait()
-				if _, waiting := cpu.Numbers(); waiting != 0 != tt.waits {
+				if _, _, waiting := cpu.Numbers(); waiting != 0 != tt.waits {
 					t.Errorf("%d wait", waiting)
 				}
 				if tt.waits && encoded.Used() != before {

@@ -102,7 +102,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	p.Info.Query = nil // nobody reads it any more
 	metrics := s.Metrics.of(p.Info)
 	metrics.opened()
-	work := s.CPU.Work(r.Context(), p.Info.Account.Key, p.Examined(start.state))
+	work := s.CPU.Work(r.Context(), p.Info.Waits(), p.Examined(start.state))
 	out := newWriter(w, work, coding)
 	out.budget, out.encoded = s.Encoded, &p.Info.Encoded
 	l := &loop{opening: start, plan: p, server: s, proofs: a.Proofs, r: r, out: out, metrics: metrics}

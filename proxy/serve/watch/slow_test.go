@@ -15,6 +15,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
@@ -109,7 +110,7 @@ func TestWatchThatMakesALongFrameTakesATurn(t *testing.T) {
 		first := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		synctest.Wait()
 		busy := func() (end func()) {
-			work := cpu.Work(t.Context(), accounts.ByUser("other"), 1<<30)
+			work := cpu.Work(t.Context(), limits.Caller{Group: "other"}, 1<<30)
 			if err := work.Next(); err != nil {
 				t.Fatal(err)
 			}

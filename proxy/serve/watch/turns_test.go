@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"sluice/codec/splice"
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 )
 
 // Text costs what it was before a watch compressed it.
@@ -18,12 +18,12 @@ func TestWatchesThatCompressTakeTurnsAsOthersDo(t *testing.T) {
 	for _, coding := range []splice.Coding{splice.Identity, splice.Gzip, splice.Zstd} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cpu := flowcontrol.NewCPU(1)
-		other := cpu.Work(ctx, accounts.ByUser("other"), 1<<30)
+		other := cpu.Work(ctx, limits.Caller{Group: "other"}, 1<<30)
 		if err := other.Next(); err != nil {
 			t.Fatal(err)
 		}
 		cancel() // now a watch ends where it would wait for its turn
-		w := newWriter(httptest.NewRecorder(), cpu.Work(ctx, accounts.ByUser("jane"), 1), coding)
+		w := newWriter(httptest.NewRecorder(), cpu.Work(ctx, limits.Caller{Group: "jane"}, 1), coding)
 		var err error
 		for ; err == nil && pieces[coding] < 100; pieces[coding]++ {
 			err = w.write(make([]byte, piece))

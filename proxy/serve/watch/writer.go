@@ -26,7 +26,6 @@ type writer struct {
 }
 
 func newWriter(w http.ResponseWriter, work *flowcontrol.Work, coding splice.Coding) *writer {
-	w = work.Writer(w)
 	return &writer{w: w, work: work, client: response.NewWriteDeadline(w), coding: coding, stream: splice.NewStream(coding)}
 }
 
