@@ -28,18 +28,18 @@ const (
 // accessLog logs and counts requests.
 type accessLog struct {
 	log          *zap.Logger
-	refused      *flood.Log
+	refused      *zap.Logger
 	metrics      *Metrics
 	debugHeaders *atomic.Bool
 	kept         *why.Ring
 }
 
 // withAccessLog logs, counts and keeps each request when it ends, and logs a watch also when it starts. Of many
-// refused requests it logs some, and how many there were. It never logs bodies, credentials or queries,
+// refused requests it logs some. It never logs bodies, credentials or queries,
 // which may contain credentials. While debugHeaders is set it adds sourceHeader and asOfHeader to responses.
 func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool, kept *why.Ring) func(http.Handler) http.Handler {
 	log = log.Named("access")
-	a := &accessLog{log, flood.New(log, "more requests refused", "requests"), m, debugHeaders, kept}
+	a := &accessLog{log, flood.Sampled(log), m, debugHeaders, kept}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := a.begin(w, r)
@@ -134,7 +134,7 @@ func (l *loggedRequest) end() {
 // line returns the line of a finished request; nil if it has none.
 func (l *loggedRequest) line() *zapcore.CheckedEntry {
 	if isRefusal(l.info, l.code) {
-		return l.refused.Check("request", refusal(l.info, l.code))
+		return l.refused.Check(zap.InfoLevel, "request")
 	}
 	return l.log.Check(zap.InfoLevel, "request")
 }

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/pprof"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"sluice/proxy/limits"
 )
 
 // Options configures the admin handler.
@@ -30,6 +33,19 @@ type Options struct {
 	Profiling bool
 }
 
+const (
+	// mostInFlight is how many scrapes are answered at a time, and how many requests of each other kind that take CPU. None of
+	// them waits for its client.
+	mostInFlight = 4
+	// answerWithin bounds each of them.
+	answerWithin = 10 * time.Second
+)
+
+// few has next answer few requests at a time.
+func few(next http.Handler) http.Handler {
+	return http.TimeoutHandler(limits.InFlight(next, mostInFlight), answerWithin, "")
+}
+
 // Handler returns the handler of the admin listener.
 func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
@@ -37,29 +53,30 @@ func Handler(o Options) http.Handler {
 	if protect == nil {
 		protect = func(h http.Handler) http.Handler { return h }
 	}
-	// Probes must not wait for others.
-	checks, others := newTurns(), newTurns()
 	for _, path := range []string{"/livez", "/healthz"} {
-		mux.Handle("GET "+path, checks.handler(o.Live.handler(path, nil)))
-		mux.Handle("GET "+path+"/", checks.handler(o.Live.handler(path, nil)))
+		mux.Handle("GET "+path, o.Live.handler(path, nil))
+		mux.Handle("GET "+path+"/", o.Live.handler(path, nil))
 	}
-	mux.Handle("GET /readyz", checks.handler(o.Ready.handler("/readyz", o.Notes)))
-	mux.Handle("GET /readyz/", checks.handler(o.Ready.handler("/readyz", o.Notes)))
-	mux.Handle("GET /metrics", protect(others.handler(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))))
+	mux.Handle("GET /readyz", o.Ready.handler("/readyz", o.Notes))
+	mux.Handle("GET /readyz/", o.Ready.handler("/readyz", o.Notes))
+	mux.Handle("GET /metrics", protect(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: mostInFlight, Timeout: answerWithin,
+	})))
 	if o.Status != nil {
+		mux.Handle("GET /see/live", protect(o.Status)) // it lasts
 		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /clients/", "GET /why", "/see/"} {
-			mux.Handle(pattern, protect(others.handler(o.Status)))
+			mux.Handle(pattern, protect(few(o.Status)))
 		}
 	}
 	if o.Config != nil {
-		mux.Handle("GET /configz", protect(others.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mux.Handle("GET /configz", protect(few(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			e := json.NewEncoder(w)
 			e.SetIndent("", "  ")
 			_ = e.Encode(o.Config()) // an error means that the client is gone
 		}))))
 	}
-	if o.Profiling { // profiles last, and take no turn
+	if o.Profiling { // profiles last
 		profiles := http.NewServeMux()
 		profiles.HandleFunc("/debug/pprof/", pprof.Index)
 		profiles.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

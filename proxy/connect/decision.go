@@ -55,7 +55,7 @@ func (p *Proxy) reject(c *goproxy.ProxyCtx, decision string, refusal refusal) *g
 // refused counts and logs a refusal.
 func (p *Proxy) refused(r *http.Request, decision string) {
 	p.options.Metrics.connections.WithLabelValues(decision).Inc()
-	if line := p.refusals.Check("proxy connection refused", decision); line != nil {
+	if line := p.refusals.Check(zap.InfoLevel, "proxy connection refused"); line != nil {
 		line.Write(zap.String("decision", decision), zap.String("remote", r.RemoteAddr),
 			zap.String("method", request.Shorten(r.Method)), zap.String("target", request.Shorten(r.RequestURI)))
 	}

@@ -36,7 +36,7 @@ type Proxy struct {
 	options  Options
 	hosts    map[config.Destination]bool
 	handler  *goproxy.ProxyHttpServer
-	refusals *flood.Log
+	refusals *zap.Logger
 	api      *accept.Listener // of Merge, which gets the intercepted connections
 	requests sync.WaitGroup   // includes those whose connection http.Server does not track any more
 }
@@ -45,7 +45,7 @@ type Proxy struct {
 func New(o Options) *Proxy {
 	p := &Proxy{
 		options: o, hosts: map[config.Destination]bool{},
-		refusals: flood.New(o.Log, "more proxy connections refused", "connections"),
+		refusals: flood.Sampled(o.Log),
 	}
 	for _, d := range o.Hosts {
 		p.hosts[d] = true

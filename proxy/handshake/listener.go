@@ -32,14 +32,14 @@ type Options struct {
 type listener struct {
 	*accept.Listener
 	options  Options
-	failures *flood.Log
+	failures *zap.Logger
 }
 
 // Listen returns a listener for the connections of l, each a *tls.Conn. The caller must close it, which closes l and
 // the connections that were not accepted.
 func Listen(l net.Listener, o Options) *accept.Listener {
 	o.Config = newTurns().config(o.Config)
-	h := &listener{Listener: accept.New(l), options: o, failures: flood.New(o.Log, "more TLS handshakes failed", "handshakes")}
+	h := &listener{Listener: accept.New(l), options: o, failures: flood.Sampled(o.Log)}
 	go h.Run(func(c net.Conn) { go h.shake(&conn{Conn: c}) })
 	return h.Listener
 }
@@ -67,7 +67,7 @@ func (l *listener) failed(c net.Conn, err error) {
 	}
 	reason := reasonOf(err)
 	l.options.Metrics.failed(l.options.Name, reason)
-	if line := l.failures.Check("TLS handshake failed", reason); line != nil {
+	if line := l.failures.Check(zap.InfoLevel, "TLS handshake failed"); line != nil {
 		line.Write(zap.Stringer("remote", c.RemoteAddr()), zap.String("reason", reason), zap.Error(err))
 	}
 }

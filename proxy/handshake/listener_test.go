@@ -215,19 +215,18 @@ func TestAlertOfTheClientIsARejection(t *testing.T) {
 	}
 }
 
-func TestFloodOfFailuresWritesFewLinesThatCountAll(t *testing.T) {
+func TestFloodOfFailuresWritesFewLines(t *testing.T) {
 	run(t, func(t *testing.T, e *env) {
 		const n = 200
 		for range n {
 			e.dial(t).Close()
 		}
-		time.Sleep(2 * flood.Period)
+		time.Sleep(time.Second)
 		if got := e.failures(t)[closed]; got != n {
 			t.Errorf("%d are counted", got)
 		}
-		total := e.log.FilterMessage("more TLS handshakes failed").All()
-		if e.log.Len() != flood.Lines+1 || len(total) != 1 || total[0].ContextMap()["handshakes"] != int64(n-flood.Lines) {
-			t.Errorf("%d lines, %v", e.log.Len(), total)
+		if e.log.Len() != flood.Lines {
+			t.Errorf("%d lines", e.log.Len())
 		}
 	})
 }
