@@ -5,10 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"sluice/codec/splice"
 	"sluice/proxy/clients"
 	"sluice/proxy/request"
-	"sluice/proxy/response"
 )
 
 // costs is what of a request has been counted for its client.
@@ -43,11 +41,10 @@ func (c *costs) begun(l *loggedRequest, code int) {
 // open counts a watch as open, and lets it be counted every few seconds.
 func (c *costs) open(l *loggedRequest) {
 	table, info := l.metrics.Clients, l.info
-	initial := info.Query.Get("sendInitialEvents") == "true"
 	c.watch = table.Open(clients.WatchFacts{
-		Key: clientKey(l.r, info, http.StatusOK), From: table.Hash(host(l.r)), Address: host(l.r),
+		Key: clientKey(l.r, info, http.StatusOK), Address: host(l.r),
 		Version: info.Query.Get("resourceVersion"),
-		Selects: selects(info), Cached: info.Outcome.Source == request.SourceCache, Reason: info.Outcome.Reason, Initial: initial,
+		Selects: selects(info), Cached: info.Outcome.Source == request.SourceCache, Reason: info.Outcome.Reason,
 	})
 	info.Watch, c.turn = c.watch, table.Turn()
 	l.onWrite = func() {
@@ -76,7 +73,7 @@ const byNode = "spec.nodeName="
 
 // add counts what has not been counted yet; ended says that this is all.
 func (c *costs) add(l *loggedRequest, ended bool) {
-	table, info, r := l.metrics.Clients, l.info, l.r
+	info, r := l.info, l.r
 	encoded := l.bytes
 	if l.length.compressed {
 		encoded = info.Encoded
@@ -87,34 +84,10 @@ func (c *costs) add(l *loggedRequest, ended bool) {
 		Encoded: encoded - c.encoded, Sent: l.bytes - c.sent, Events: info.Events - c.events, Listed: info.Listed - c.listed,
 	}
 	c.encoded, c.sent, c.events, c.listed = encoded, l.bytes, info.Events, info.Listed
-	if u.Verb != clients.OtherVerb {
-		u.Asked = asked(table, r, info)
-	}
-	worth := table.Add(&u)
+	worth := l.metrics.Clients.Add(&u)
 	if u.Outcome == clients.Served {
 		l.metrics.avoided.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource).Add(worth.Seconds())
 	}
-}
-
-// asked returns what is worth advice in a get, list or watch.
-func asked(table *clients.Table, r *http.Request, info *request.Info) clients.Asked {
-	agent := r.UserAgent()
-	a := clients.Asked{
-		From: table.Hash(host(r)), ClientGo: strings.Contains(agent, " kubernetes/") && !strings.HasPrefix(agent, "kubectl/"),
-	}
-	if info.Verb == "get" {
-		a.Object = table.Hash(info.Name)
-	}
-	if info.Verb != "list" {
-		return a
-	}
-	q := info.Query
-	limit, next := q.Get("limit"), q.Get("continue")
-	paged := limit != "" && limit != "0" && (q.Get("resourceVersion") != "0" || q.Get("resourceVersionMatch") == "Exact")
-	a.Whole = !paged && next == "" && info.FieldSelector == "" && info.LabelSelector == ""
-	a.Consistent = q.Get("resourceVersion") == "" && next == ""
-	a.Plain = response.Accepted(r.Header) == splice.Identity
-	return a
 }
 
 // host returns the address of the client without its port.

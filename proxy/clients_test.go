@@ -118,21 +118,3 @@ func TestWatchIsCountedWhileItIsOpen(t *testing.T) {
 		t.Errorf("at the end: %+v", row())
 	}
 }
-
-// TestLimitWithoutEffectMakesNoPage: of any version, the apiserver and Sluice show everything whatever the limit is.
-func TestLimitWithoutEffectMakesNoPage(t *testing.T) {
-	for query, want := range map[string]bool{
-		"": true, "limit=0": true, "limit=500": false, "limit=500&resourceVersion=0": true, "limit=500&resourceVersion=7": false,
-		"limit=500&resourceVersion=0&resourceVersionMatch=NotOlderThan": true,
-		"limit=500&resourceVersion=0&resourceVersionMatch=Exact":        false, "resourceVersion=0&labelSelector=a": false,
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?"+query, nil)
-		info, err := request.Parse(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := asked(clients.NewTable(), r, info).Whole; got != want {
-			t.Errorf("%q: whole is %v", query, got)
-		}
-	}
-}

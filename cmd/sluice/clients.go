@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,14 +15,13 @@ import (
 )
 
 // clientOrders are what clients can be sorted by.
-var clientOrders = []string{"would-cost", "cost", "cpu", "lists", "bytes", "watches", "behind", "refused", "hints", "passed"}
+var clientOrders = []string{"would-cost", "cost", "lists", "bytes", "watches", "behind", "refused", "passed"}
 
 // clientsFlags are the command line flags of clients.
 type clientsFlags struct {
 	adminClient
 	output                               printer
 	user, agent, resource, namespace, by string
-	hints                                bool
 }
 
 func clientsCommand() *cobra.Command {
@@ -31,22 +29,22 @@ func clientsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clients [--address URL]",
 		Short: "Say who costs the apiserver what",
-		Long: `Say what each client costs the apiserver, and what it would cost without Sluice, in cores; with hints how it would cost
-less. It exits with 0, with --hints with 1 if there is one, and with 2 if it cannot tell.`,
+		Long: `Say what each client costs the apiserver, and what it would cost without Sluice, in cores. It exits with 0, and with 2 if
+it cannot tell.`,
 		Example: `  sluice clients --resource configmaps --sort-by cost -o wide
-  sluice clients --hints`,
+  sluice clients --user system:node: -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	set := f.prepare(c)
-	f.output.register(c, "requests by outcome, addresses and the evidence of hints")
+	f.output.register(c, "requests by outcome and addresses")
 	f.output.registerWatch(c)
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.StringVarP(&f.namespace, "namespace", "n", "", "only namespaces whose names contain this; * for reads of all")
 	set.StringVar(&f.by, "sort-by", "", "what to sort by: "+strings.Join(clientOrders, ", "))
-	set.BoolVar(&f.hints, "hints", false, "only clients with hints, and these hints")
+	gone(set, "remove it: docs/operating.md#who-costs-what says how a client becomes cheaper", "hints")
 	complete(c, "sort-by", clientOrders...)
 	return c
 }
@@ -62,39 +60,27 @@ func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) erro
 	if err != nil {
 		return unknown(err)
 	}
-	value := any(json.RawMessage(body))
-	if f.hints {
-		l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return len(r.Hints) == 0 })
-		value = l
-	}
-	return f.output.answer(out, value, clientsText(&l, f.output.format == "wide" || f.hints, width), !f.hints || len(l.Items) == 0)
+	return f.output.print(out, json.RawMessage(body), clientsText(&l, f.output.format == "wide", width))
 }
 
 // userText names a caller: one that is not authenticated has no name.
 func userText(name string) string { return cmp.Or(name, "(unauthenticated)") }
 
 // costUnits says what the columns of costs are in.
-const costUnits = "\nWOULD-COST and COST are of the apiserver, CPU of Sluice, in cores: 1000m is one.\n"
+const costUnits = "\nWOULD-COST and COST are of the apiserver, in cores: 1000m is one.\n"
 
 // clientsText returns clients for people.
 func clientsText(l *clients.ClientList, wide bool, width int) []byte {
-	columns, hints := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST CPU WHY-PASSED HINTS", ""
+	columns := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST WHY-PASSED"
 	if wide {
 		columns += " SERVED PASSED REFUSED FAILED WHY-REFUSED ADDRESS"
 	}
 	t, reasons := newTable(columns), []string{}
 	for i := range l.Items {
 		r := &l.Items[i]
-		var names []string
-		for _, h := range r.Hints {
-			names = append(names, h.Name)
-			if wide {
-				hints += fmt.Sprintf("\n%s of %s %s: it %s.\n  %s\n", h.Name, text(userText(r.User)), text(r.Resource), h.Evidence, h.Advice)
-			}
-		}
 		cells := []any{
 			userText(r.User), r.Agent, r.Resource, r.Namespace, fmt.Sprintf("%.2f", r.Recent.Lists), r.Watches, bytesText(r.Recent.Sent),
-			milli(r.Recent.WouldCost), milli(r.Recent.Cost), milli(r.Recent.CPU), r.PassedBecause, strings.Join(names, ","),
+			milli(r.Recent.WouldCost), milli(r.Recent.Cost), r.PassedBecause,
 		}
 		reasons = append(reasons, r.PassedBecause)
 		if wide {
@@ -103,5 +89,5 @@ func clientsText(l *clients.ClientList, wide bool, width int) []byte {
 		}
 		t.row(cells...)
 	}
-	return append(t.fit(width, "NAMESPACE CPU SENT/S AGENT WHY-PASSED LISTS/S").bytes(), costUnits+hints+adviceText(reasons)...)
+	return append(t.fit(width, "NAMESPACE SENT/S AGENT WHY-PASSED LISTS/S").bytes(), costUnits+adviceText(reasons)...)
 }

@@ -24,7 +24,6 @@ type Row struct {
 	Watches        int     `json:"watches"`        // open now
 	BehindEvents   int     `json:"behindEvents"`   // of the slowest of them
 	BehindSeconds  float64 `json:"behindSeconds"`  // the same
-	Hints          []Hint  `json:"hints"`
 }
 
 // Totals is what was counted since a time.
@@ -36,7 +35,6 @@ type Totals struct {
 	Events       uint64                       `json:"events"`           // sent to watches from the cache
 	WouldCost    float64                      `json:"wouldCostSeconds"` // of the apiserver's CPU, of what was served
 	Cost         float64                      `json:"costSeconds"`      // the same, of what passed
-	CPU          float64                      `json:"cpuSeconds"`       // of Sluice, attributed
 }
 
 // Count returns the number of requests with an outcome, of all verbs.
@@ -55,7 +53,6 @@ type Recent struct {
 	Sent      float64 `json:"sentBytesPerSecond"`
 	WouldCost float64 `json:"wouldCostCores"`
 	Cost      float64 `json:"costCores"`
-	CPU       float64 `json:"cpuCores"` // of Sluice, attributed
 }
 
 // Plus adds the rates of another row.
@@ -65,7 +62,6 @@ func (r *Recent) Plus(o Recent) {
 	r.Sent += o.Sent
 	r.WouldCost += o.WouldCost
 	r.Cost += o.Cost
-	r.CPU += o.CPU
 }
 
 // ClientList is what a Table has counted, the heaviest rows first.
@@ -80,8 +76,6 @@ type ClientList struct {
 	Rest       Totals    `json:"rest"` // everything else: what rows had that have made room
 	// RestWatches are the open watches of everything else.
 	RestWatches int `json:"restWatches"`
-	// OwnCPU is what Sluice has spent by itself, in seconds: the rows, everything else and this are all of the process.
-	OwnCPU float64 `json:"ownCpuSeconds"`
 }
 
 // OpenWatchList is the open watches, those that are furthest behind first.
@@ -134,7 +128,6 @@ func (t *Table) List(names bool) *ClientList {
 		l.RestWatches += of.open
 	}
 	l.Rest, l.Tracked = rest.view(), len(l.Items)
-	l.OwnCPU = time.Duration(t.own.Load()).Seconds()
 	heaviest(l.Items, func(r *Row) float64 { return r.Recent.WouldCost + r.Recent.Cost })
 	for i := range l.Items {
 		if r := &l.Items[i]; !names {
@@ -154,21 +147,19 @@ func hidden(namespace string) string {
 
 // view returns a copy of a row. The caller must hold the mutex of its shard.
 func (t *Table) view(r *row, w watching, now time.Duration) Row {
-	v := Row{
+	return Row{
 		Client: t.id(r.Key), User: r.User, Agent: r.Agent, Resource: r.resource(), Namespace: r.Namespace, Address: r.address,
 		Since: t.start.Add(r.since), LastSeen: t.start.Add(r.last), Totals: r.counts.view(),
 		PassedBecause: r.passed.top(), RefusedBecause: r.refused.top(), Watches: w.open,
 		BehindEvents: w.slowest.Events, BehindSeconds: w.slowest.Oldest.Seconds(),
 		Recent: r.rates(now),
 	}
-	v.Hints = r.hints(w.slowest, now)
-	return v
 }
 
 func (c *counts) view() Totals {
 	t := Totals{
 		Requests: map[string]map[string]uint64{}, EncodedBytes: c.encoded, SentBytes: c.sent, Events: c.events,
-		WouldCost: c.wouldCost.Seconds(), Cost: c.passedCost.Seconds(), CPU: c.cpu.spent.Seconds(),
+		WouldCost: c.wouldCost.Seconds(), Cost: c.passedCost.Seconds(),
 	}
 	for v, of := range c.requests {
 		for o, n := range of {

@@ -15,7 +15,6 @@ var (
 	descTracked = prometheus.NewDesc("sluice_tracked_clients", "Rows of the table of clients.", nil, nil)
 	descRest    = prometheus.NewDesc("sluice_untracked_requests_total",
 		"Requests of clients that have no row any more.", nil, nil)
-	descHints = prometheus.NewDesc("sluice_hints", "Rows to which a hint applies.", []string{"hint"}, nil)
 	descWould = prometheus.NewDesc("sluice_top_would_cost_cores",
 		"What is served would cost the apiserver, by client: those of sluice_top_cost_cores.", topLabels, nil)
 	descCost = prometheus.NewDesc("sluice_top_cost_cores",
@@ -25,8 +24,6 @@ var (
 		"Bytes that are sent, by client: those of sluice_top_cost_cores.", topLabels, nil)
 	descRate = prometheus.NewDesc("sluice_top_requests_per_second",
 		"Requests that end, by client: those of sluice_top_cost_cores.", topLabels, nil)
-	descCPU = prometheus.NewDesc("sluice_top_cpu_cores",
-		"CPU of Sluice that is attributed, by client: those of sluice_top_cost_cores.", topLabels, nil)
 )
 
 const (
@@ -54,35 +51,26 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descTracked, descRest, descHints, descWould, descCost, descSent, descRate, descCPU} {
+	for _, d := range []*prometheus.Desc{descTracked, descRest, descWould, descCost, descSent, descRate} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
-	hints, tracked, rest := map[string]int{}, 0, uint64(0)
-	watches, now := c.slowest(), c.now()
+	tracked, rest := 0, uint64(0)
 	c.each(func(s *shard) {
 		tracked += len(s.rows)
 		rest += s.rest.total()
-		for _, r := range s.rows {
-			for _, h := range r.hints(watches[r.Key].slowest, now) {
-				hints[h.Name]++
-			}
-		}
 	})
 	ch <- prometheus.MustNewConstMetric(descTracked, prometheus.GaugeValue, float64(tracked))
 	ch <- prometheus.MustNewConstMetric(descRest, prometheus.CounterValue, float64(rest))
-	for _, name := range hintNames {
-		ch <- prometheus.MustNewConstMetric(descHints, prometheus.GaugeValue, float64(hints[name]), name)
-	}
 	if !c.names {
 		return
 	}
 	for k, r := range c.heaviestNamed() {
 		for desc, v := range map[*prometheus.Desc]float64{
-			descWould: r.WouldCost, descCost: r.Cost, descSent: r.Sent, descRate: r.Requests, descCPU: r.CPU,
+			descWould: r.WouldCost, descCost: r.Cost, descSent: r.Sent, descRate: r.Requests,
 		} {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, k.user, k.agent, k.group, k.resource)
 		}

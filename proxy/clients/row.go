@@ -8,7 +8,6 @@ type counts struct {
 	encoded, sent         uint64
 	events                uint64
 	wouldCost, passedCost time.Duration // of the apiserver's CPU: what was served, and what passed
-	cpu                   cpu           // of Sluice
 }
 
 func (c *counts) plus(d *counts) {
@@ -22,7 +21,6 @@ func (c *counts) plus(d *counts) {
 	c.events += d.events
 	c.wouldCost += d.wouldCost
 	c.passedCost += d.passedCost
-	c.cpu.plus(&d.cpu)
 }
 
 // total returns the number of requests.
@@ -76,7 +74,6 @@ type minute struct {
 	requests, lists       uint32
 	sent                  float32
 	wouldCost, passedCost float32 // seconds
-	cpu                   float32 // seconds
 }
 
 // row is what one client has done with one resource. The mutex of its shard guards it.
@@ -88,24 +85,12 @@ type row struct {
 	passed      reasons
 	refused     reasons
 	recent      [minutes]minute
-	habits      [numHabits]habit
-	ended       seen // a watch that ended
-	watched     seen // a watch that was open
-	open        int  // watches
+	open        int // watches
 	address     string
-}
-
-// seen is when a client did something; 0 if it did not.
-type seen struct {
-	from uint64
-	at   time.Duration
 }
 
 func (r *row) add(u *Use, worth, now time.Duration) {
 	r.last, r.address = now, u.Address
-	if u.Verb == Watch {
-		r.watches(u.From, now)
-	}
 	m := r.minute(now)
 	if u.Ended {
 		r.requests[u.Verb][u.Outcome]++
@@ -125,7 +110,6 @@ func (r *row) add(u *Use, worth, now time.Duration) {
 	r.encoded += uint64(u.Encoded)
 	r.sent += uint64(u.Sent)
 	r.events += uint64(u.Events)
-	r.cpu.next += u.here()
 	m.sent += float32(u.Sent)
 	cost := worth
 	switch u.Outcome {
@@ -140,7 +124,6 @@ func (r *row) add(u *Use, worth, now time.Duration) {
 		cost = 0
 	}
 	r.weight += cost + time.Microsecond
-	r.observe(u, cost, now)
 }
 
 // minute returns the present minute.
@@ -164,7 +147,6 @@ func (r *row) rates(now time.Duration) Recent {
 			sum.sent += m.sent
 			sum.wouldCost += m.wouldCost
 			sum.passedCost += m.passedCost
-			sum.cpu += m.cpu
 		}
 	}
 	first := max(r.since, time.Duration(n-minutes+1)*time.Minute)
@@ -172,6 +154,5 @@ func (r *row) rates(now time.Duration) Recent {
 	return Recent{
 		Seconds: over, Requests: float64(sum.requests) / over, Lists: float64(sum.lists) / over,
 		Sent: float64(sum.sent) / over, WouldCost: float64(sum.wouldCost) / over, Cost: float64(sum.passedCost) / over,
-		CPU: float64(sum.cpu) / over,
 	}
 }

@@ -26,7 +26,6 @@ type Table struct {
 	start  time.Time
 	seed   maphash.Seed
 	turn   atomic.Uint32 // see Turn
-	own    atomic.Int64  // time.Duration of the CPU that no client explains
 	shards [numShards]shard
 	top    top
 }
@@ -52,20 +51,15 @@ func NewTable() *Table {
 	return t
 }
 
-// Run lets open watches be counted, and attributes CPU time, every few seconds until ctx ends. It always returns nil.
+// Run lets open watches be counted every few seconds until ctx ends. It always returns nil.
 func (t *Table) Run(ctx context.Context) error {
 	tick := time.NewTicker(watchesEvery)
 	defer tick.Stop()
-	before := processCPU()
-	t.own.Add(int64(before)) // the start is nobody's
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			used := processCPU()
-			t.settle(used - before)
-			before = used
 			t.NextTurn()
 		}
 	}
@@ -83,11 +77,6 @@ func (t *Table) Turn() uint32 {
 func (t *Table) now() time.Duration { return max(time.Since(t.start), 1) }
 
 func (t *Table) shard(user string) *shard { return &t.shards[maphash.String(t.seed, user)%numShards] }
-
-// Hash returns a number for a text, for Asked.
-func (t *Table) Hash(s string) uint64 {
-	return maphash.String(t.seed, s)
-}
 
 // Add counts a request, or a part of a watch. It returns what this would cost the apiserver.
 func (t *Table) Add(u *Use) time.Duration {

@@ -46,16 +46,4 @@ type Use struct {
 	Scanned       int64 // objects that a list has looked at and not returned
 	Format        Format
 	Compressed    bool
-
-	Asked
-}
-
-// Asked is what a client has asked for, as far as it may be advised to ask for something else.
-type Asked struct {
-	From       uint64 // the client's address, as a hash
-	Object     uint64 // the object of a get, as a hash
-	Whole      bool   // a list without limit and selectors
-	Consistent bool   // the most recent state
-	Plain      bool   // no compression
-	ClientGo   bool   // the program is built with client-go
 }

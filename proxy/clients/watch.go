@@ -19,13 +19,11 @@ type OpenWatch struct {
 // WatchFacts is what is known of a watch when it opens.
 type WatchFacts struct {
 	Key
-	From    uint64 // the client's address, as a hash
 	Address string
 	Version string // from which it begins
 	Selects string // in words that name no object
 	Cached  bool   // else it passes
 	Reason  string // why it passes, out of a fixed set
-	Initial bool   // it begins with the objects that exist
 }
 
 // Lag is how far a watch is behind.
@@ -50,10 +48,6 @@ func (t *Table) Open(f WatchFacts) *OpenWatch {
 	r.last, r.address = w.opened, w.Address
 	if !f.Cached {
 		r.passed.add(f.Reason)
-	}
-	r.watches(f.From, w.opened)
-	if f.Initial {
-		r.begins(f.From, w.opened, w.opened)
 	}
 	return w
 }

@@ -39,20 +39,15 @@ type column struct {
 // rowsOfPage bounds the rows of a page of clients. JSON has all of them.
 const rowsOfPage = 50
 
-// mostHints bounds the hints on the overview.
-const mostHints = 5
-
 // orders are the values by which rows can be sorted, the largest first.
 var orders = map[string]func(*clients.Row) float64{
 	"would-cost": func(r *clients.Row) float64 { return r.Recent.WouldCost },
 	"cost":       func(r *clients.Row) float64 { return r.Recent.Cost },
-	"cpu":        func(r *clients.Row) float64 { return r.Recent.CPU },
 	"lists":      func(r *clients.Row) float64 { return r.Recent.Lists },
 	"bytes":      func(r *clients.Row) float64 { return r.Recent.Sent },
 	"watches":    func(r *clients.Row) float64 { return float64(r.Watches) },
 	"behind":     func(r *clients.Row) float64 { return r.BehindSeconds },
 	"refused":    func(r *clients.Row) float64 { return float64(r.Count("refused")) },
-	"hints":      func(r *clients.Row) float64 { return float64(len(r.Hints)) },
 	"passed": func(r *clients.Row) float64 {
 		if r.PassedBecause == "" {
 			return 0
@@ -141,8 +136,8 @@ func (s *Sampler) newClientsView(q url.Values) *clientsView {
 	}
 	for _, c := range []column{
 		{Title: "Lists/s", By: "lists"}, {Title: "Watches", By: "watches"}, {Title: "Behind", By: "behind"},
-		{Title: "Sent/s", By: "bytes"}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"}, {Title: "CPU here", By: "cpu"},
-		{Title: "Refused", By: "refused"}, {Title: "Hints", By: "hints"}, {Title: "Why passed", By: "passed"},
+		{Title: "Sent/s", By: "bytes"}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"},
+		{Title: "Refused", By: "refused"}, {Title: "Why passed", By: "passed"},
 	} {
 		c.URL, c.Sorted = link("by", c.By), c.By == q.Get("by")
 		v.Columns = append(v.Columns, c)
@@ -199,27 +194,6 @@ func answer[T any](list func(url.Values) T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, list(r.URL.Query()))
 	}
-}
-
-// clientHint is a hint on the overview.
-type clientHint struct {
-	Row clients.Row
-	clients.Hint
-}
-
-// hints returns the hints to the clients that cost most.
-func (s *Sampler) hints() (all []clientHint) {
-	if s.options.Clients == nil {
-		return nil
-	}
-	for _, r := range s.allClients().Items {
-		for _, h := range r.Hints {
-			if all = append(all, clientHint{r, h}); len(all) == mostHints {
-				return all
-			}
-		}
-	}
-	return all
 }
 
 // whoOf names a client on pages.

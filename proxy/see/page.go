@@ -68,7 +68,6 @@ type view struct {
 	Page     string
 	Resource *Resource    // of the page of a resource
 	Clients  *clientsView // of the pages of clients
-	Hints    []clientHint // of the overview
 	Shown    []Resource   // rows of the overview
 	Why      *whyView     // of the page that answers questions
 	Values   values
@@ -163,7 +162,6 @@ func (s *Sampler) page(name func(*http.Request) string) http.HandlerFunc {
 			return
 		}
 		if v.Page == "overview" {
-			v.Hints = s.hints()
 		}
 		v.write(w)
 	}
