@@ -267,10 +267,14 @@ func (c *components) clientCA(name, path string) (dynamiccertificates.CAContentP
 func (c *components) servingTLS(file *config.File, log *zap.Logger, metrics *metrics) (*tls.Config, error) {
 	certFile, keyFile := file.TLS.CertFile, file.TLS.KeyFile
 	if certFile == "" {
-		files, err := certs.Ensure(file.TLS.CertDir, c.hosts(file))
+		dir, hosts := file.TLS.CertDir, c.hosts(file)
+		files, err := certs.Ensure(dir, hosts)
 		if err != nil {
 			return nil, err
 		}
+		c.followers = append(c.followers, func(ctx context.Context) error {
+			return certs.Renew(ctx, dir, hosts, log.Named("certs"))
+		})
 		certFile, keyFile = files.Cert, files.Key
 		message := "serving certificate reused"
 		if files.Issued {

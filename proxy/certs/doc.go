@@ -1,4 +1,4 @@
 // Package certs provides the serving certificates: [Reloader] follows the files of a certificate,
 // [Selector] chooses one by server name, and [Ensure] issues one from a CA of its own when none is
-// configured.
+// configured, which [Renew] renews.
 package certs

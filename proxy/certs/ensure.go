@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -19,14 +20,18 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/wait"
 	certutil "k8s.io/client-go/util/cert"
 )
 
 const (
 	caLife   = 10 * 365 * 24 * time.Hour
-	certLife = 365 * 24 * time.Hour
-	// renewBefore is the remaining validity below which Ensure issues a new certificate.
-	renewBefore = 30 * 24 * time.Hour
+	certLife = 90 * 24 * time.Hour
+	// renewBefore is the remaining validity below which a new certificate is issued.
+	renewBefore = certLife / 3
+	// renewEvery is how often a running process looks at its certificate.
+	renewEvery = 12 * time.Hour
 )
 
 // Files holds the paths of PEM files: the CA certificate, the serving certificate and its private key.
@@ -41,15 +46,49 @@ type Files struct {
 // certificate if the present one does not cover hosts or expires within 30 days. It replaces only
 // certificates of that CA: other files under the names it uses are an error.
 func Ensure(dir string, hosts []string) (Files, error) {
+	if _, _, err := EnsureCA(dir); err != nil {
+		return Files{}, err
+	}
+	return renew(dir, hosts)
+}
+
+// EnsureCA returns the files of the CA in dir and of its key. It creates them if neither exists.
+func EnsureCA(dir string) (certFile, keyFile string, err error) {
+	certFile, keyFile = filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", "", fmt.Errorf("certificate directory: %w", err)
+	}
+	present, err := exist(certFile, keyFile)
+	if err == nil && !present {
+		err = createCA(certFile, keyFile)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("certificate authority in %s: %w", dir, err)
+	}
+	return certFile, keyFile, nil
+}
+
+// Renew keeps the certificate that [Ensure] has issued from expiring, until ctx ends, and always returns nil. A [Reloader] of
+// the files serves the new one. It makes no new CA, which clients would not trust.
+func Renew(ctx context.Context, dir string, hosts []string, log *zap.Logger) error {
+	wait.UntilWithContext(ctx, func(context.Context) {
+		if files, err := renew(dir, hosts); err != nil {
+			log.Error("serving certificate not renewed", zap.Error(err))
+		} else if files.Issued {
+			log.Info("serving certificate issued", zap.String("ca", files.CA))
+		}
+	}, renewEvery)
+	return nil
+}
+
+// renew returns the files of a certificate of the CA in dir, which it issues unless the present one will do.
+func renew(dir string, hosts []string) (Files, error) {
 	files := Files{
 		CA:   filepath.Join(dir, "ca.crt"),
 		Cert: filepath.Join(dir, "tls.crt"),
 		Key:  filepath.Join(dir, "tls.key"),
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return files, fmt.Errorf("certificate directory: %w", err)
-	}
-	ca, err := ensureCA(files.CA, filepath.Join(dir, "ca.key"))
+	ca, err := loadCA(files.CA, filepath.Join(dir, "ca.key"))
 	if err != nil {
 		return files, fmt.Errorf("certificate authority in %s: %w", dir, err)
 	}
@@ -71,16 +110,6 @@ func Ensure(dir string, hosts []string) (Files, error) {
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
-}
-
-// ensureCA loads the CA, or creates it if neither file exists.
-func ensureCA(certFile, keyFile string) (*authority, error) {
-	if present, err := exist(certFile, keyFile); err != nil {
-		return nil, err
-	} else if present {
-		return loadCA(certFile, keyFile)
-	}
-	return createCA(certFile, keyFile)
 }
 
 // exist reports whether both files exist. It is an error if one exists without the other.
@@ -108,21 +137,18 @@ func loadCA(certFile, keyFile string) (*authority, error) {
 	return &authority{cert: pair.Leaf, key: key}, nil
 }
 
-func createCA(certFile, keyFile string) (*authority, error) {
+func createCA(certFile, keyFile string) error {
 	template, err := newTemplate("sluice-ca", caLife)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := write(template, template, key, key, certFile, keyFile); err != nil {
-		return nil, err
-	}
-	return loadCA(certFile, keyFile)
+	return write(template, template, key, key, certFile, keyFile)
 }
 
 func newTemplate(name string, life time.Duration) (*x509.Certificate, error) {

@@ -1,0 +1,71 @@
+package certs
+
+import (
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+func TestARunningProcessServesARenewedCertificateOfTheSameCA(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, hosts := t.TempDir(), []string{"a.example"}
+		files, err := Ensure(dir, hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ca, err := os.ReadFile(files.CA)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(ca)
+		r, err := NewReloader(files.Cert, files.Key, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := r.pair.Load().Leaf
+		go func() { _ = Renew(t.Context(), dir, hosts, zap.NewNop()) }()
+		time.Sleep(59 * 24 * time.Hour) // virtual
+		go func() { _ = r.Run(t.Context()) }()
+		served := func() *x509.Certificate {
+			synctest.Wait()
+			leaf := r.pair.Load().Leaf
+			if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: hosts[0], CurrentTime: time.Now()}); err != nil {
+				t.Error(err)
+			}
+			return leaf
+		}
+		if !served().Equal(first) {
+			t.Error("a certificate was renewed too early")
+		}
+		time.Sleep(2 * 24 * time.Hour)
+		if renewed := served(); renewed.Equal(first) || renewed.NotAfter.Sub(time.Now()) < 88*24*time.Hour {
+			t.Errorf("after 61 days the certificate is valid until %s", renewed.NotAfter)
+		}
+	})
+}
+
+func TestRenewalMakesNoCA(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "certs")
+		if _, err := Ensure(dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = Renew(t.Context(), dir, nil, zap.NewNop()) }()
+		time.Sleep(2 * renewEvery)
+		synctest.Wait()
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the directory is back: %v", err)
+		}
+	})
+}
