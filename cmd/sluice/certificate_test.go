@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,48 +32,55 @@ func TestServeLogsWhetherItsCertificateIsNew(t *testing.T) {
 	}
 }
 
-func TestCertificatePrintsASecretThatClientsOfTheConfigMapTrust(t *testing.T) {
+func TestCertificatePrintsTheCAThatPodsIssueBy(t *testing.T) {
 	dir := t.TempDir()
-	print := func(hosts ...string) (secret corev1.Secret, ca corev1.ConfigMap) {
+	print := func(only bool) []string {
 		t.Helper()
 		var out bytes.Buffer
-		f := certificateFlags{dir: dir, secret: "s", configMap: "c", namespace: "n", hosts: hosts}
+		f := certificateFlags{dir: dir, name: "a", namespace: "n", onlyCA: only}
 		if err := f.print(&out); err != nil {
 			t.Fatal(err)
 		}
-		documents := strings.Split("\n"+out.String(), "\n---\n")
-		for i, into := range []any{&secret, &ca} {
-			if err := yaml.UnmarshalStrict([]byte(documents[i+1]), into); err != nil {
-				t.Fatal(err)
-			}
+		return strings.Split("\n"+out.String(), "\n---\n")[1:]
+	}
+	var secret corev1.Secret
+	var ca corev1.ConfigMap
+	for i, into := range []any{&secret, &ca} {
+		if err := yaml.UnmarshalStrict([]byte(print(false)[i]), into); err != nil {
+			t.Fatal(err)
 		}
-		return secret, ca
 	}
-	_, trusted := print("first.example")
-	secret, ca := print("sluice.sluice.svc", "10.0.0.1")
-	if ca.Data["ca.crt"] != trusted.Data["ca.crt"] || string(secret.Data["ca.crt"]) != ca.Data["ca.crt"] {
-		t.Error("the CA has changed")
-	}
-	if secret.Name != "s" || ca.Name != "c" || secret.Namespace != "n" || ca.Namespace != "n" || secret.Type != corev1.SecretTypeTLS {
+	if secret.Name != "a" || ca.Name != "a" || secret.Namespace != "n" || ca.Namespace != "n" || secret.Type != corev1.SecretTypeTLS {
 		t.Errorf("%+v, %+v", secret.ObjectMeta, ca.ObjectMeta)
 	}
-	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	if string(secret.Data["ca.crt"]) != ca.Data["ca.crt"] || string(secret.Data["tls.crt"]) != ca.Data["ca.crt"] {
+		t.Error("the Secret and the ConfigMap have different CAs")
+	}
+	if only := print(true); len(only) != 1 || !strings.Contains(only[0], "ConfigMap") {
+		t.Errorf("only the CA: %q", only)
+	}
+
+	pod := t.TempDir() // as the Deployment mounts the Secret
+	for name, key := range map[string]string{"ca.crt": "tls.crt", "ca.key": "tls.key"} {
+		if err := os.WriteFile(filepath.Join(pod, name), secret.Data[key], 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := &config.File{TLS: config.TLS{CertDir: pod, Hosts: []string{"sluice.sluice.svc", "10.0.0.1"}}}
+	file.Default()
+	serving, err := (&components{}).servingTLS(file, zap.NewNop(), newMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := serving.GetCertificate(&tls.ClientHelloInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM([]byte(trusted.Data["ca.crt"]))
-	for _, host := range []string{"sluice.sluice.svc", "10.0.0.1"} {
+	roots.AppendCertsFromPEM([]byte(ca.Data["ca.crt"]))
+	for _, host := range file.TLS.Hosts {
 		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host}); err != nil {
 			t.Error(err)
 		}
-	}
-	var only bytes.Buffer
-	f := certificateFlags{dir: dir, configMap: "c", namespace: "n", hosts: []string{"10.0.0.1"}, onlyCA: true}
-	if err := f.print(&only); err != nil || strings.Contains(only.String(), "Secret") || !strings.Contains(only.String(), "ConfigMap") {
-		t.Errorf("only the CA: %v\n%s", err, &only)
-	}
-	if err := runWith(t.Context(), []string{"certificate"}); err == nil || !strings.Contains(err.Error(), "--host") {
-		t.Errorf("without hosts: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func TestClientsLeadToSluiceAndBack(t *testing.T) {
 // findCA reads the CA from the Secret that sluice certificate prints.
 func findCA(t *testing.T, s *harness.Sluice) {
 	g := newGuide(t, clientsPage, apiserver, s)
-	g.Shell("kubectl create namespace sluice && sluice certificate --host sluice.example.com | kubectl apply -f -")
+	g.Shell("kubectl create namespace sluice && sluice certificate | kubectl apply -f -")
 	g.Run("ca")
 	g.Shell("cmp ca.crt sluice-certs/ca.crt")
 	g.Shell("kubectl delete namespace sluice --wait=false")

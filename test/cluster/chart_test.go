@@ -65,7 +65,7 @@ func (n *Node) chartServesClients(t *testing.T) {
 // caOf returns the CA that NOTES.txt of the chart names.
 func (n *Node) caOf(t *testing.T) string {
 	t.Helper()
-	secret, err := n.Client("admin").CoreV1().Secrets(edgeNamespace).Get(t.Context(), "sluice-tls", metav1.GetOptions{})
+	secret, err := n.Client("admin").CoreV1().Secrets(edgeNamespace).Get(t.Context(), "sluice-ca", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

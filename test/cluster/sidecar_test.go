@@ -47,8 +47,8 @@ func (n *Node) followsFromCache(t *testing.T, gateways []string) {
 // publishSidecarCertificate makes the certificate as the guide says.
 func (w workload) publishSidecarCertificate(t *testing.T) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), path(t, "bin", "sluice"), "certificate", "--cert-dir="+t.TempDir(), "--host=127.0.0.1",
-		"--namespace="+w.namespace, "--secret=sluice-sidecar-tls", "--ca-config-map=sluice-sidecar-ca").Output()
+	out, err := exec.CommandContext(t.Context(), path(t, "bin", "sluice"), "certificate", "--cert-dir="+t.TempDir(),
+		"--namespace="+w.namespace, "--name=sluice-sidecar-ca").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

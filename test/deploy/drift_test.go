@@ -93,6 +93,12 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"rbac: {resources: [Pods]}", "resources"},
 		{"image: {digest: latest}", "digest"},
 		{"service: {type: ExternalName}", "type"},
+		{"strategy: {type: Rolling}", "strategy"},
+		{"extraArgs: [log-level=warn]", "extraArgs"},
+		{"monitoring: {bearerTokenFile: /token}", "bearerTokenFile"},
+		{"config: {cahce: {idle: 1h}}", "cahce"},
+		{"config: {cache: {idle: 1 hour}}", "idle"},
+		{"config: {log: {level: loud}}", "level"},
 		{"serviceAccount: {create: false}", "serviceAccount.name"},
 	} {
 		file := filepath.Join(t.TempDir(), "values.yaml")

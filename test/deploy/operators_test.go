@@ -61,13 +61,14 @@ func TestOperatorsDefineEveryField(t *testing.T) {
 	for name, set := range map[string][]byte{
 		"components": kustomized(t, "test/deploy/testdata/components"), "proxy": kustomized(t, "test/deploy/testdata/proxy"),
 		"chart with components": charted(t, "components"), "chart with proxy": charted(t, "proxy"),
+		"chart with an issuer": charted(t, "narrow"),
 	} {
 		if warnings := apply(t, admin, set, "--dry-run=server"); warnings != "" {
 			t.Errorf("%s: %s", name, warnings)
 		}
 	}
-	all := string(charted(t, "components"))
-	for _, field := range []string{"rotationPolicy", "issuerRef", "selfSigned", "interval", "expr"} {
+	all := string(charted(t, "components")) + string(charted(t, "narrow"))
+	for _, field := range []string{"rotationPolicy", "issuerRef", "selfSigned", "interval", "metricRelabelings", "authorization", "expr"} {
 		wrong := strings.ReplaceAll(all, field+":", field+"s:")
 		if out, err := kubectl(t, admin, []byte(wrong), "apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", "-"); err == nil || !strings.Contains(out, field+"s") {
 			t.Errorf("%ss is a field: %s", field, out)

@@ -133,3 +133,43 @@ func TestViewerHasTheDocumentedRules(t *testing.T) {
 		t.Errorf("docs/operating.md lacks\n%s", want)
 	}
 }
+
+// TestTokenOfTheServiceMonitorReadsMetricsAndNothingElse has a real apiserver review a token of its service account.
+func TestTokenOfTheServiceMonitorReadsMetricsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	plane := harness.Start(t)
+	gateway := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: []string{"--admin-listen=0.0.0.0:0", "--profiling=false"}})
+	admin := plane.Kubeconfig("admin")
+	all := objects(t, charted(t, "components"))
+	apply(t, admin, program(t, "kubectl", "create", "namespace", "sluice", "--dry-run=client", "-o", "yaml"))
+	for _, kind := range []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding"} {
+		object, err := all[kind+"/sluice-metrics"].MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(t, admin, object)
+	}
+	token, err := kubectl(t, admin, nil, "create", "token", "sluice-metrics", "--namespace=sluice")
+	if err != nil {
+		t.Fatal(token)
+	}
+	cfg := rest.AnonymousClientConfig(gateway.RESTConfig("nobody"))
+	cfg.BearerToken = strings.TrimSpace(token)
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range map[string]int{"/metrics": http.StatusOK, "/configz": http.StatusForbidden, "/": http.StatusForbidden} {
+		harness.Eventually(t, page, func() error {
+			resp, err := client.Get(local(gateway) + page)
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+			if resp.StatusCode != want {
+				return fmt.Errorf("%d, want %d", resp.StatusCode, want)
+			}
+			return nil
+		})
+	}
+}

@@ -1,5 +1,5 @@
 // Package configdocs makes the documentation of the configuration file of the comments on its types: the file with all
-// defaults, and its JSON Schema.
+// defaults, its JSON Schema, and that of the chart's values, of which it is a part.
 package configdocs
 
 import (
@@ -18,6 +18,10 @@ func Files(root string) (map[string][]byte, error) {
 	f := &config.File{}
 	f.Default()
 	all := fields(reflect.ValueOf(f).Elem(), docs)
-	schema, err := schemaFile(all, docs)
-	return map[string][]byte{"docs/config.yaml": defaultsFile(all), "config/schema.json": schema}, err
+	schema, err := encode(fileSchema(all, docs))
+	if err != nil {
+		return nil, err
+	}
+	values, err := valuesFile(root, all, docs)
+	return map[string][]byte{"docs/config.yaml": defaultsFile(all), "config/schema.json": schema, valuesSchema: values}, err
 }

@@ -3,6 +3,8 @@ package configdocs
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"reflect"
 
 	"sluice/config"
@@ -14,14 +16,39 @@ const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
 // schema is a JSON Schema.
 type schema map[string]any
 
-// schemaFile returns a JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it.
-func schemaFile(all []field, docs documentation) ([]byte, error) {
+// valuesSchema is the JSON Schema of the chart's values.
+const valuesSchema = "deploy/helm/sluice/values.schema.json"
+
+// valuesFile returns the schema of the chart's values with that of the configuration: helm refuses then what Sluice would.
+func valuesFile(root string, all []field, docs documentation) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(root, valuesSchema))
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		return nil, err
+	}
+	part := fileSchema(all, docs)
+	for _, ofFiles := range []string{"$schema", "title", "required"} {
+		delete(part, ofFiles)
+	}
+	values["properties"].(map[string]any)["config"] = part
+	return encode(values)
+}
+
+// fileSchema returns a JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it.
+func fileSchema(all []field, docs documentation) schema {
 	s := objectSchema(all, docs)
 	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", "Configuration of Sluice"
 	s["required"] = []string{"apiVersion", "kind"}
 	properties := s["properties"].(schema)
 	properties["apiVersion"].(schema)["enum"] = []string{config.APIVersion}
 	properties["kind"].(schema)["enum"] = []string{config.Kind}
+	return s
+}
+
+func encode(s any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")

@@ -25,6 +25,9 @@ app.kubernetes.io/part-of: sluice
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "sluice.serviceAccount" -}}
@@ -35,8 +38,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
+{{- define "sluice.caSecret" -}}
+{{ include "sluice.fullname" . }}-ca
+{{- end }}
+
+{{- /* The Secret with a serving certificate of others; empty if pods issue their own. */ -}}
 {{- define "sluice.tlsSecret" -}}
-{{ default (printf "%s-tls" (include "sluice.fullname" .)) .Values.certificate.secret }}
+{{- if .Values.certificate.secret -}}
+{{ .Values.certificate.secret }}
+{{- else if and .Values.certificate.certManager.enabled .Values.certificate.certManager.issuerRef -}}
+{{ include "sluice.fullname" . }}-tls
+{{- end -}}
 {{- end }}
 
 {{- define "sluice.image" -}}
@@ -56,7 +68,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- /* The names in the serving certificate, as JSON. */ -}}
 {{- define "sluice.hosts" -}}
 {{- $own := include "sluice.names" (dict "name" (include "sluice.fullname" .) "namespace" .Release.Namespace) | fromJsonArray -}}
-{{- if .Values.proxy.enabled -}}
+{{- if and .Values.proxy.enabled (include "sluice.tlsSecret" .) -}}
 {{- /* By these, clients ask the proxy for the apiserver. Only a helm that reads the cluster knows the addresses. */ -}}
 {{- $addresses := dig "spec" "clusterIPs" list (lookup "v1" "Service" "default" "kubernetes") -}}
 {{- $own = concat $own (include "sluice.names" (dict "name" "kubernetes" "namespace" "default") | fromJsonArray) $addresses -}}
@@ -66,12 +78,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{- define "sluice.config" -}}
 {{- $adminHosts := include "sluice.names" (dict "name" (printf "%s-admin" (include "sluice.fullname" .)) "namespace" .Release.Namespace) | fromJsonArray -}}
+{{- $tls := dict "certDir" "/etc/sluice/tls" "hosts" (include "sluice.hosts" . | fromJsonArray) -}}
+{{- if include "sluice.tlsSecret" . -}}
+{{- $tls = dict "certFile" "/etc/sluice/tls/tls.crt" "keyFile" "/etc/sluice/tls/tls.key" -}}
+{{- end -}}
 {{- $own := dict
   "apiVersion" "sluice/v1alpha1"
   "kind" "Configuration"
   "listen" ":8443"
-  "tls" (dict "certFile" "/etc/sluice/tls/tls.crt" "keyFile" "/etc/sluice/tls/tls.key")
-  "cache" (dict "maxBytes" 536870912)
+  "tls" $tls
   "admin" (dict "listen" ":9443" "hosts" $adminHosts)
   "shutdown" (dict "delay" "5s")
 -}}
