@@ -103,13 +103,13 @@ func (l *loggedRequest) keep(code int) {
 	switch {
 	case isRefusal(info, code):
 		class = why.KeptRefused
-	case code == 0, code >= http.StatusInternalServerError, info.Outcome.Unanswered:
+	case code == 0, code >= http.StatusInternalServerError, info.Outcome.Unanswered, info.Outcome.End.IsFailure():
 		class = why.KeptFailed
 	case info.Outcome.Source == request.SourceCache:
 		class = why.KeptServed
 	}
 	q := why.Request{
-		Code: code, Reason: info.Outcome.Reason, Exists: exists(l.r, info, code), Known: info.Caller != request.Unauthenticated,
+		Code: code, Reason: info.Outcome.Reason, End: string(info.Outcome.End), Exists: exists(l.r, info, code), Known: info.Caller != request.Unauthenticated,
 		Verb: verbOf(l.r, info), User: info.User, Agent: l.r.UserAgent(),
 		Resource: info.Resource, Version: info.APIVersion, Group: info.APIGroup,
 	}
@@ -118,16 +118,18 @@ func (l *loggedRequest) keep(code int) {
 
 func (l *loggedRequest) end() {
 	duration := time.Since(l.info.Received)
-	if !l.opens(l.code) {
-		l.keep(l.code)
-	}
+	l.keep(l.code)
 	l.length.wrote(0)
 	l.metrics.end(l.r, l.info, l.code, duration)
 	l.costs.add(l, true)
 	l.costs.watch.Close()
 	endSpan(l.r, l.info, l.code)
 	writeLine(l.line(), func() []zap.Field {
-		return append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))
+		f := append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))
+		if l.opens(l.code) && l.info.Outcome.End != "" {
+			f = append(f, zap.String("end", string(l.info.Outcome.End)))
+		}
+		return f
 	})
 }
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -108,6 +109,37 @@ func TestWatchIsLoggedWhenItOpens(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, messages); diff != "" {
 			t.Errorf("code %d (-want +got):\n%s", code, diff)
+		}
+	}
+}
+
+// The line of a watch, the metric and the list of the last requests tell how it has ended. A watch that failed is in the list of
+// failures, although its code is 200.
+func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
+	for _, end := range request.WatchEnds {
+		ring, metrics := new(why.Ring), prometheus.NewRegistry()
+		core, logs := observer.New(zap.InfoLevel)
+		watch := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			forwarded(http.StatusOK)(w, request.From(r.Context()))
+			request.From(r.Context()).Outcome.End = end
+		})
+		chain(watch, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(metrics), new(atomic.Bool), ring)).
+			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1", nil))
+		lines := logs.All()
+		if got := lines[len(lines)-1].ContextMap()["end"]; got != string(end) {
+			t.Errorf("%s: logged as %v", end, got)
+		}
+		want := fmt.Sprintf("# HELP sluice_watch_ends_total %s\n# TYPE sluice_watch_ends_total counter\n"+
+			"sluice_watch_ends_total{end=%q,source=\"upstream\"} 1\n", watchEndsHelp, end)
+		if err := testutil.GatherAndCompare(metrics, strings.NewReader(want), "sluice_watch_ends_total"); err != nil {
+			t.Error(err)
+		}
+		class := why.KeptPassed
+		if end.IsFailure() {
+			class = why.KeptFailed
+		}
+		if last := ring.Last(class, false); len(last) == 0 || last[0].End != string(end) {
+			t.Errorf("%s: kept %+v", end, last)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Metrics struct {
 	inflight   *prometheus.GaugeVec
 	transcoded *prometheus.CounterVec
 	avoided    *prometheus.CounterVec
+	watchEnds  *prometheus.CounterVec
 	staleness  *prometheus.HistogramVec
 	available  slo.Objective
 	recent     slo.Objective
@@ -32,6 +33,8 @@ type Metrics struct {
 	// Clients counts what each client costs.
 	Clients *clients.Table
 }
+
+const watchEndsHelp = `Watches that have ended, by "source" and "end", which docs/troubleshooting.md lists.`
 
 // NewMetrics registers the metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
@@ -64,6 +67,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "sluice_transcoded_requests_total",
 			Help: `Passed requests whose responses were transcoded because the apiserver lacks a format; "format" is the encoding.`,
 		}, []string{"format"}),
+		watchEnds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_watch_ends_total", Help: watchEndsHelp,
+		}, []string{"source", "end"}),
 		avoided: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_avoided_upstream_cpu_seconds_total",
 			Help: "CPU time that what is served from the cache would cost the apiserver, at least, by list prices.",
@@ -76,7 +82,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"proof"}),
 		available: slo.New(r, "availability"), recent: slo.New(r, "freshness"),
 	}
-	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded, m.avoided, m.staleness)
+	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded, m.avoided, m.staleness, m.watchEnds)
 	return m
 }
 
@@ -124,6 +130,9 @@ func (m *Metrics) end(r *http.Request, info *request.Info, code int, duration ti
 	verb, scope := verbOf(r, info), scopeOf(info)
 	m.total.WithLabelValues(verb, group, version, resource, subresource, scope, strconv.Itoa(code),
 		info.Outcome.Source, info.Outcome.Reason).Inc()
+	if end := info.Outcome.End; end != "" && code == http.StatusOK {
+		m.watchEnds.WithLabelValues(info.Outcome.Source, string(end)).Inc()
+	}
 	if info.Outcome.Transcoded {
 		m.transcoded.WithLabelValues(info.Outcome.Format).Inc()
 	}

@@ -25,6 +25,7 @@ type clientWriter struct {
 	info     *request.Info
 	deadline *response.WriteDeadline
 	joined   *bufio.Writer // joins the pieces of a list or an object; nil for a stream
+	failed   bool          // a write has failed
 }
 
 func newClientWriter(ctx context.Context, w http.ResponseWriter, info *request.Info) *clientWriter {
@@ -71,7 +72,27 @@ func (c *clientWriter) Write(p []byte) (int, error) {
 type unjoined struct{ *clientWriter }
 
 func (c unjoined) Write(p []byte) (int, error) {
-	return c.deadline.Write(c.ResponseWriter, p)
+	n, err := c.deadline.Write(c.ResponseWriter, p)
+	c.failed = c.failed || err != nil
+	return n, err
+}
+
+// endOf returns how a watch has ended, whose response the apiserver has ended itself if it is whole.
+func (c *clientWriter) endOf(w *request.PassedWatch, whole bool) request.WatchEnd {
+	select {
+	case <-w.Ended.Done():
+		return w.How
+	default:
+	}
+	switch {
+	case c.deadline.Stalled():
+		return request.ClientStalled
+	case c.failed || c.ctx.Err() != nil:
+		return request.ClientClosed
+	case whole:
+		return request.Timeout
+	}
+	return request.APIServerAway
 }
 
 // FlushError implements the method that http.ResponseController.Flush calls.

@@ -121,8 +121,15 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.Outcome.Reason = reasonClientStalled
 		}
 	}()
+	whole := false
+	defer func() {
+		if info.PassedWatch != nil {
+			info.Outcome.End = client.endOf(info.PassedWatch, whole)
+		}
+	}()
 	f.proxy.ServeHTTP(client, r)
 	client.end()
+	whole = true
 }
 
 // rewrite addresses the request to the upstream. ReverseProxy has removed hop-by-hop headers

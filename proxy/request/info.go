@@ -114,6 +114,8 @@ type Outcome struct {
 	Reason string // how the cache served the request, or why it was forwarded; a kebab-case token
 	Format string // the encoding of the body, if Sluice encoded it
 	AsOf   AsOf   // the state that a response from the cache shows
+	// End is how a watch ended; empty while it is open, and of other requests.
+	End WatchEnd
 	// Transcoded reports whether Sluice converted the response to a forwarded request.
 	Transcoded bool
 	// Unanswered reports whether Sluice wrote the error of a forwarded request, because the upstream has

@@ -16,6 +16,8 @@ type PassedWatch struct {
 	Resumable Signal
 	// Ended: the watch must end, as soon as the client has received the last event whole.
 	Ended Signal
+	// How is how the watch ends. It is set before Ended.
+	How WatchEnd
 }
 
 // NewPassedWatch returns a PassedWatch that has not been opened.

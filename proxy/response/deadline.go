@@ -12,6 +12,8 @@ const (
 	// WriteTimeout is how long a client may take to accept a piece of writePiece bytes: 9 KB/s.
 	WriteTimeout = 30 * time.Second
 	writePiece   = 256 << 10
+	// stalledAfter is how long a client that reads does not keep a write waiting.
+	stalledAfter = 5 * time.Second
 )
 
 // WriteDeadline writes to a client that must accept each piece within WriteTimeout. Between writes
@@ -31,6 +33,7 @@ type WriteDeadline struct {
 	since   atomic.Int64  // when the current write began; 0 between writes, or expiring
 	end     atomic.Int64  // of all writes; 0 for none
 	set     atomic.Bool   // the timer is set
+	stalled atomic.Bool   // a write has failed after stalledAfter
 
 	text   atomic.Pointer[byte] // the first byte of what Hold was told
 	length atomic.Int64
@@ -132,6 +135,17 @@ func (d *WriteDeadline) EndWithin(limit time.Duration) {
 	}
 }
 
+// Stalled reports whether a write has failed because the client did not read: it has expired, or net/http has closed the
+// connection meanwhile.
+func (d *WriteDeadline) Stalled() bool { return d.Expired() || d.stalled.Load() }
+
+// failed is called when a write has failed, before disarm.
+func (d *WriteDeadline) failed() {
+	if d.BlockedFor(time.Now()) > stalledAfter {
+		d.stalled.Store(true)
+	}
+}
+
 // disarm ends the deadline of a write. If expire has begun, disarm waits for it, so that expire does
 // not use w after the handler has returned.
 func (d *WriteDeadline) disarm() {
@@ -147,7 +161,9 @@ func (d *WriteDeadline) Write(out io.Writer, p []byte) (written int, err error) 
 		p = p[len(piece):]
 		var n int
 		d.arm()
-		n, err = out.Write(piece)
+		if n, err = out.Write(piece); err != nil {
+			d.failed()
+		}
 		d.disarm()
 		written += n
 	}
@@ -167,7 +183,11 @@ func (d *WriteDeadline) Held() (text *byte, bytes int64) { return d.text.Load(),
 func (d *WriteDeadline) Flush() error {
 	d.arm()
 	defer d.disarm()
-	return http.NewResponseController(d.w).Flush()
+	err := http.NewResponseController(d.w).Flush()
+	if err != nil {
+		d.failed()
+	}
+	return err
 }
 
 // Close closes out, which must lead to the client.

@@ -136,11 +136,12 @@ func (p *passedWatch) follow(ctx context.Context) {
 	open.Inc()
 	defer open.Dec()
 	spread := comeBackSpread
+	p.How = request.CacheReady
 	if !p.awaitCache(ctx) {
 		if !wait.For(ctx, p.options.Draining, nil) {
 			return
 		}
-		spread = p.options.Spread()
+		spread, p.How = p.options.Spread(), request.Drained
 	}
 	wait.Pause(ctx, max(rand.N(spread+1), watch.Shortest-time.Since(opened)))
 	p.Ended.Set()

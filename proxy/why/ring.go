@@ -77,6 +77,7 @@ type slot struct {
 	at     time.Time
 	code   int
 	reason string
+	end    string
 	exists bool // the resource
 	known  bool // the caller is authenticated
 	ends   [texts]uint16
@@ -87,6 +88,7 @@ type slot struct {
 type Request struct {
 	Code   int
 	Reason string // a constant
+	End    string // how a watch has ended, a constant; empty while it is open, and of other requests
 	Exists bool   // it is known that the resource exists
 	Known  bool   // the caller is authenticated
 
@@ -103,7 +105,7 @@ func (r *Ring) Add(class int, q *Request) {
 		caller, size = 0, perClass
 	}
 	s := r.kept[class][caller].next(size)
-	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, exists: q.Exists, known: q.Known, text: s.text[:0]}
+	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, end: q.End, exists: q.Exists, known: q.Known, text: s.text[:0]}
 	for i, text := range [texts]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group} {
 		s.text = append(s.text, text[:min(len(text), max(mostText-len(s.text), 0))]...)
 		s.ends[i] = uint16(len(s.text))
@@ -117,6 +119,7 @@ type Seen struct {
 	Class    string    `json:"class"`
 	Reason   string    `json:"reason"`
 	Code     int       `json:"code"`
+	End      string    `json:"end,omitempty"` // how a watch has ended
 	Verb     string    `json:"verb"`
 	Resource string    `json:"resource"` // Hidden if it may not exist
 	User     string    `json:"user"`     // Hidden where no names are shown, as Agent
@@ -176,7 +179,7 @@ func (s *slot) seen(names bool) Seen {
 		return string(s.text[from:s.ends[i]])
 	}
 	q := Seen{
-		At: s.at, Reason: s.reason, Code: s.code,
+		At: s.at, Reason: s.reason, Code: s.code, End: s.end,
 		Verb: text(textVerb), Resource: Hidden, User: Hidden, Agent: Hidden,
 	}
 	if s.exists {
@@ -195,5 +198,8 @@ func (s *slot) seen(names bool) Seen {
 func (s *Seen) Explain() *Explanation {
 	e := New(s.Class, s.Reason)
 	e.Sentence = fmt.Sprintf("%s %s, %s, code %d", s.Verb, s.Resource, s.At.UTC().Format("15:04:05 UTC"), s.Code)
+	if s.End != "" {
+		e.Sentence += ", ended: " + s.End
+	}
 	return e
 }

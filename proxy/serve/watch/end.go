@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/cache"
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/message"
@@ -37,6 +38,35 @@ func (l *loop) end() {
 	l.metrics.closed()
 	l.plan.Info.Watch.Follow(nil)
 	l.cursor.Close()
+	l.plan.Info.Outcome.End = l.ended
+}
+
+// endAs keeps how the watch ends, unless that is known already. It returns false, as what ends the loop does.
+func (l *loop) endAs(how request.WatchEnd) bool {
+	if l.ended == "" {
+		l.ended = how
+	}
+	return false
+}
+
+// endOf returns how a watch ends because of an error.
+func (l *loop) endOf(err error) request.WatchEnd {
+	_, refused := errors.AsType[*accounts.Refused](err)
+	switch denied := l.recheck.denied.Load(); {
+	case denied == errTooSlow, denied == nil && l.out.client.Stalled():
+		return request.ClientStalled
+	case denied != nil && apierrors.IsServiceUnavailable(denied):
+		return request.APIServerAway
+	case denied != nil:
+		return request.Revoked
+	case errors.Is(err, cache.ErrGone):
+		return request.Expired
+	case errors.Is(err, cache.ErrClosed), errors.Is(err, cache.ErrDiverged):
+		return request.StoreRebuilt
+	case refused, errors.Is(err, encode.ErrUnencodable):
+		return request.Failed
+	}
+	return request.ClientClosed // a write has failed
 }
 
 func (l *loop) endTracking() {
@@ -49,6 +79,7 @@ func (l *loop) endTracking() {
 // endWith writes an ERROR event that says why the watch ends, if it was told to end, err is ErrUnencodable, or there is no
 // memory for its initial events. Clients resume after a 429 from their last version, and one that cannot be encoded passes.
 func (l *loop) endWith(err error) {
+	l.endAs(l.endOf(err))
 	var status *apierrors.StatusError
 	refused, tooMuch := errors.AsType[*accounts.Refused](err)
 	switch {
@@ -69,7 +100,7 @@ func (l *loop) endWith(err error) {
 func writeExpired(w http.ResponseWriter, p *plan.Plan, a *fresh.Attempt) {
 	a.Head(w.Header(), p, "", 0)
 	p.Info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(outcome.VersionBeforeHistory),
-		Format: p.Info.Outcome.Format}
+		Format: p.Info.Outcome.Format, End: request.Expired}
 	w.WriteHeader(http.StatusOK)
 	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.Version,
 		p.Resource.Store.OldestVersion()))

@@ -13,6 +13,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/proxy/clients"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/fresh"
@@ -56,8 +57,9 @@ type loop struct {
 	reached     atomic.Uint64 // delivered, once it has been written
 	restBounded bool          // the store has ended
 	columnsSent bool          // a Table event has been written: the first one has the columns
-	buf         []byte        // events and bookmarks that only this watch writes
-	counted     int64         // bytes that reader counts
+	ended       request.WatchEnd
+	buf         []byte // events and bookmarks that only this watch writes
+	counted     int64  // bytes that reader counts
 }
 
 // run writes the watch until it has to end. The client needs no event for that: it resumes from the
@@ -132,7 +134,7 @@ func (l *loop) wait(wake <-chan struct{}) bool {
 	case <-l.proof.Done():
 		return l.proven()
 	case <-l.columnsChanged:
-		return false
+		return l.endAs(request.StoreRebuilt)
 	case <-l.draining:
 		l.draining = nil
 		l.timer.endWithin(l.server.Spread())
@@ -145,7 +147,7 @@ func (l *loop) wait(wake <-chan struct{}) bool {
 // attend does what is neither event nor drain. It reports whether the watch goes on.
 func (l *loop) attend() bool {
 	if l.r.Context().Err() != nil {
-		return false
+		return l.endAs(request.ClientClosed)
 	}
 	if l.recheck.denied.Load() != nil {
 		l.endWith(errToldToEnd)
@@ -188,12 +190,14 @@ func (l *loop) onTimer(timer *timer) bool {
 	if due(&timer.end, now) {
 		if timer.drained {
 			_ = l.sendBookmark() // so that the client resumes from here; the watch ends anyway
+			return l.endAs(request.Drained)
 		}
-		return false
+		return l.endAs(request.Timeout)
 	}
 	if due(&timer.bookmark, now) {
 		before := l.lastSent
-		if l.sendBookmark() != nil {
+		if err := l.sendBookmark(); err != nil {
+			l.endWith(err)
 			return false
 		}
 		timer.scheduleBookmark(now, l.lastSent > before || !l.plan.Options.AllowBookmarks)

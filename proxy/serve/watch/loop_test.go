@@ -11,6 +11,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/fresh"
@@ -134,10 +135,14 @@ func isOpen(e *servetest.Env, c *servetest.WatchClient) {
 	}
 }
 
-func hasEnded(e *servetest.Env, c *servetest.WatchClient) {
-	e.Helper()
-	if !c.Ended() {
-		e.Error("the watch is still open")
+func hasEnded(want request.WatchEnd) step {
+	return func(e *servetest.Env, c *servetest.WatchClient) {
+		e.Helper()
+		if !c.Ended() {
+			e.Error("the watch is still open")
+		} else if got := request.From(c.Request.Context()).Outcome.End; got != want {
+			e.Errorf("the watch has ended as %q, want %q", got, want)
+		}
 	}
 }
 
@@ -213,7 +218,7 @@ func TestWatch(t *testing.T) {
 			bookmarked(4), after(2 * time.Second), gets(threeFoos...),
 		}},
 		{"EndsWithAnErrorWithoutProofInTime", servetest.Streaming + servetest.Bookmarks, []step{unreachable}, []step{
-			after(fresh.ProofLimit), gets(append(slices.Clone(threeFoos), "ERROR 504")...), hasEnded,
+			after(fresh.ProofLimit), gets(append(slices.Clone(threeFoos), "ERROR 504")...), hasEnded(request.APIServerAway),
 		}},
 		{"EndsInitialEventsOnAnInventory", servetest.Streaming + servetest.Bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
 			gets(append(slices.Clone(threeFoos), "BOOKMARK@7 end")...),
@@ -231,7 +236,7 @@ func TestWatch(t *testing.T) {
 		{"SendsNoBookmarkBelowAConfirmedVersion", "resourceVersion=7" + servetest.Bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
 			after(2 * time.Minute), gets(), bookmarked(6), after(2 * time.Minute), gets(), bookmarked(9), after(time.Minute), gets("BOOKMARK@9"),
 		}},
-		{"EndsWithTheStoreBeforeTheInitialEventsEnd", servetest.Streaming + servetest.Bookmarks, []step{current(5)}, []step{storeEnds, gets(threeFoos...), hasEnded}},
+		{"EndsWithTheStoreBeforeTheInitialEventsEnd", servetest.Streaming + servetest.Bookmarks, []step{current(5)}, []step{storeEnds, gets(threeFoos...), hasEnded(request.StoreRebuilt)}},
 		{"WithoutBookmarksWaitsUntilItsInitialEventsAreRecent", servetest.Streaming, []step{secondWatched(5)}, []step{gets(threeFoos...), isOpen}},
 		{"OfALegacyPathHasNoInitialEventsEnd", "/apis/ex.io/v1/watch/foos?allowWatchBookmarks=true", nil, []step{
 			gets(threeFoos...), after(2 * time.Minute), gets(), bookmarked(9), after(time.Minute), gets("BOOKMARK@9"),
@@ -246,7 +251,7 @@ func TestWatch(t *testing.T) {
 			gets("BOOKMARK@5"), isOpen,
 		}},
 		{"OfThreeSecondsSendsNoBookmarkForAConfirmedState", servetest.FromThree + servetest.Bookmarks + "&timeoutSeconds=3", []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
-			gets(), after(3 * time.Second), gets(), hasEnded,
+			gets(), after(3 * time.Second), gets(), hasEnded(request.Timeout),
 		}},
 		{"SendsNoBookmarkUnasked", servetest.FromThree, nil, []step{bookmarked(9), after(5 * time.Minute), gets(), isOpen}},
 		{"SendsNoBookmarkTwice", servetest.FromThree + servetest.Bookmarks, nil, []step{bookmarked(9), after(5 * time.Minute), gets("BOOKMARK@9")}},
@@ -257,55 +262,55 @@ func TestWatch(t *testing.T) {
 			after(61 * time.Second), gets(), bookmarked(9), after(10 * time.Second), gets("BOOKMARK@9"),
 		}},
 		{"SendsABookmarkBeforeItsTimeout", servetest.FromThree + servetest.Bookmarks + "&timeoutSeconds=30", nil, []step{
-			bookmarked(9), after(28*time.Second + time.Millisecond), gets("BOOKMARK@9"), isOpen, after(2 * time.Second), hasEnded,
+			bookmarked(9), after(28*time.Second + time.Millisecond), gets("BOOKMARK@9"), isOpen, after(2 * time.Second), hasEnded(request.Timeout),
 		}},
 
 		// Rechecks.
-		{"EndsWhenAccessIsRevoked", servetest.FromThree, nil, []step{rechecks(false, nil), after(handlertest.Recheck), gets("ERROR 403"), hasEnded}},
-		{"EndsSoonAfterAChangeOfAccessRules", servetest.FromThree, nil, []step{rechecks(false, nil), rulesChange, after(watch.RecheckSpread), gets("ERROR 403"), hasEnded}},
+		{"EndsWhenAccessIsRevoked", servetest.FromThree, nil, []step{rechecks(false, nil), after(handlertest.Recheck), gets("ERROR 403"), hasEnded(request.Revoked)}},
+		{"EndsSoonAfterAChangeOfAccessRules", servetest.FromThree, nil, []step{rechecks(false, nil), rulesChange, after(watch.RecheckSpread), gets("ERROR 403"), hasEnded(request.Revoked)}},
 		{"ChecksAgainAfterAChangeDuringARecheck", servetest.FromThree, nil, []step{
 			rechecksHang, rulesChange, after(watch.RecheckSpread), // a recheck runs
-			rulesChange, rechecksRespond, rechecks(false, nil), after(watch.RecheckLimit + watch.RecheckSpread), gets("ERROR 403"), hasEnded,
+			rulesChange, rechecksRespond, rechecks(false, nil), after(watch.RecheckLimit + watch.RecheckSpread), gets("ERROR 403"), hasEnded(request.Revoked),
 		}},
 		{"WritesNoSecondEventAfterRevocation", servetest.FromThree, nil, append(append([]step{slows(2 * time.Second)}, manyModified...),
-			after(10*time.Second), takes, rechecks(false, nil), rulesChange, after(watch.RecheckSpread+4*time.Second), getsAtMost(3, "ERROR 403"), hasEnded)},
+			after(10*time.Second), takes, rechecks(false, nil), rulesChange, after(watch.RecheckSpread+4*time.Second), getsAtMost(3, "ERROR 403"), hasEnded(request.Revoked))},
 		{"OfAStalledReaderEndsWhenAccessIsRevoked", servetest.FromThree, nil, []step{
-			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(watch.RecheckSpread), isOpen, after(watch.RevokedWriteLimit), gets(), hasEnded,
+			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(watch.RecheckSpread), isOpen, after(watch.RevokedWriteLimit), gets(), hasEnded(request.Revoked),
 		}},
 		{"OfAStalledReaderGetsTheReasonIfItResumesInTime", servetest.FromThree, nil, []step{
-			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(watch.RecheckSpread), resumes, gets("ADDED f000003@4", "ERROR 403"), hasEnded,
+			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(watch.RecheckSpread), resumes, gets("ADDED f000003@4", "ERROR 403"), hasEnded(request.Revoked),
 		}},
 		{"StaysOpenWhileAccessIsAllowed", servetest.FromThree, nil, []step{after(10 * time.Minute), isOpen}},
 		{"StaysOpenWhileAccessIsInDoubtForAWhile", servetest.FromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor), isOpen}},
-		{"EndsWhenAccessIsInDoubtForLong", servetest.FromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor + handlertest.Recheck), gets("ERROR 503"), hasEnded}},
+		{"EndsWhenAccessIsInDoubtForLong", servetest.FromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor + handlertest.Recheck), gets("ERROR 503"), hasEnded(request.APIServerAway)}},
 		{"ForgetsDoubtAfterAConfirmation", servetest.FromThree, nil, []step{
 			rechecks(false, servetest.ErrUnreachable), after(100 * time.Second), rechecks(true, nil), after(handlertest.Recheck * 3 / 2),
 			// The last confirmation may be one and a half intervals old.
 			rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor - 2*handlertest.Recheck), isOpen,
 		}},
 		{"EndsOnRevocationAfterDoubt", servetest.FromThree, nil, []step{
-			rechecks(false, servetest.ErrUnreachable), after(time.Minute), rechecks(false, nil), after(handlertest.Recheck * 3 / 2), hasEnded,
+			rechecks(false, servetest.ErrUnreachable), after(time.Minute), rechecks(false, nil), after(handlertest.Recheck * 3 / 2), hasEnded(request.Revoked),
 		}},
 		{"IsDeniedOnceWhileItsClientStalls", servetest.FromThree, nil, []step{
 			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(2 * watch.RecheckSpread), rulesChange, after(2 * watch.RecheckSpread),
-			after(watch.RevokedWriteLimit), hasEnded,
+			after(watch.RevokedWriteLimit), hasEnded(request.Revoked),
 		}},
-		{"DeliversWhileARecheckHangs", servetest.FromThree, nil, []step{rechecksHang, after(handlertest.Recheck * 3 / 2), added(3, 4), gets("ADDED f000003@4"), leaves, hasEnded}},
+		{"DeliversWhileARecheckHangs", servetest.FromThree, nil, []step{rechecksHang, after(handlertest.Recheck * 3 / 2), added(3, 4), gets("ADDED f000003@4"), leaves, hasEnded(request.ClientClosed)}},
 
 		// Ends.
-		{"LivesThirtyMinutesOrLonger", servetest.FromThree, nil, []step{after(30*time.Minute - time.Second), isOpen, after(30*time.Minute + time.Second), hasEnded}},
-		{"EndsAtItsTimeout", servetest.FromThree + "&timeoutSeconds=7", nil, []step{after(7*time.Second - time.Millisecond), isOpen, after(time.Millisecond), hasEnded}},
-		{"EndsWhenTheClientLeaves", servetest.FromThree, nil, []step{leaves, hasEnded}},
-		{"EndsWithTheStoreAfterItsLastEvent", servetest.FromThree, nil, []step{added(3, 4), storeEnds, gets("ADDED f000003@4"), hasEnded}},
+		{"LivesThirtyMinutesOrLonger", servetest.FromThree, nil, []step{after(30*time.Minute - time.Second), isOpen, after(30*time.Minute + time.Second), hasEnded(request.Timeout)}},
+		{"EndsAtItsTimeout", servetest.FromThree + "&timeoutSeconds=7", nil, []step{after(7*time.Second - time.Millisecond), isOpen, after(time.Millisecond), hasEnded(request.Timeout)}},
+		{"EndsWhenTheClientLeaves", servetest.FromThree, nil, []step{leaves, hasEnded(request.ClientClosed)}},
+		{"EndsWithTheStoreAfterItsLastEvent", servetest.FromThree, nil, []step{added(3, 4), storeEnds, gets("ADDED f000003@4"), hasEnded(request.StoreRebuilt)}},
 		{"EndsWithinTheSpreadOfADrainWithABookmark", servetest.FromThree + servetest.Bookmarks, nil, []step{
-			bookmarked(9), drains, after(5 * time.Second), gets("BOOKMARK@9"), hasEnded,
+			bookmarked(9), drains, after(5 * time.Second), gets("BOOKMARK@9"), hasEnded(request.Drained),
 		}},
-		{"DeliversUntilItDrains", servetest.FromThree, nil, []step{drains, added(3, 4), gets("ADDED f000003@4"), after(5 * time.Second), hasEnded}},
-		{"DrainsNoLaterThanItsTimeout", servetest.FromThree + "&timeoutSeconds=1", nil, []step{drains, after(time.Second), hasEnded}},
+		{"DeliversUntilItDrains", servetest.FromThree, nil, []step{drains, added(3, 4), gets("ADDED f000003@4"), after(5 * time.Second), hasEnded(request.Drained)}},
+		{"DrainsNoLaterThanItsTimeout", servetest.FromThree + "&timeoutSeconds=1", nil, []step{drains, after(time.Second), hasEnded(request.Drained)}},
 
 		// Slow readers.
 		{"EndsWhenAWriteIsNotAccepted", servetest.FromThree, nil, []step{
-			stalls, added(3, 4), after(response.WriteTimeout - time.Millisecond), isOpen, after(time.Millisecond), hasEnded,
+			stalls, added(3, 4), after(response.WriteTimeout - time.Millisecond), isOpen, after(time.Millisecond), hasEnded(request.ClientStalled),
 		}},
 		{"OfASlowReaderMissesNoEvent", servetest.FromThree, nil, []step{
 			stalls, added(3, 4), after(time.Second), added(4, 5), added(5, 6), after(time.Second), resumes,

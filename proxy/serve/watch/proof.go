@@ -11,6 +11,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/fence"
 	"sluice/proxy/message"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
@@ -95,7 +96,10 @@ func (l *loop) proven() bool {
 	l.proof.Stop()
 	l.proof = nil
 	if l.initialEventsEnd == 0 {
-		return l.sendBookmark() == nil
+		if err = l.sendBookmark(); err != nil {
+			l.endWith(err)
+		}
+		return err == nil
 	}
 	if err == nil {
 		l.proofs.Proven(string(answer.Proof))
@@ -105,13 +109,18 @@ func (l *loop) proven() bool {
 		l.initialEventsEnd, l.inventory = answer.Version, cmp.Or(answer.Inventory, l.inventory)
 		return true
 	}
-	if !errors.Is(err, cache.ErrClosed) && l.r.Context().Err() == nil {
+	switch {
+	case errors.Is(err, cache.ErrClosed):
+		return l.endAs(request.StoreRebuilt)
+	case l.r.Context().Err() != nil:
+		return l.endAs(request.ClientClosed)
+	default:
 		l.proofs.Proven(string(outcome.NotProvenInTime))
 		late := apierrors.NewTimeoutError("", response.RetryAfter)
 		late.ErrStatus.Message = message.NotProven.Say()
 		l.writeError(late)
+		return l.endAs(request.APIServerAway)
 	}
-	return false
 }
 
 // writeError writes an ERROR event, before the watch ends.

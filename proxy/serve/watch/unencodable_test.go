@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/proxy/request"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
@@ -69,7 +70,7 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 				if got := servetest.DecodeEvents(stream); !slices.Equal(got, row.want) {
 					t.Errorf("the client gets %q, want %q", got, row.want)
 				}
-				hasEnded(e, c)
+				hasEnded(request.Failed)(e, c)
 				r := e.Request(servetest.FooWatch+servetest.FromThree, header)
 				if outcome := e.Do(&servetest.WatchClient{}, r); e.Passed == nil || outcome.Reason != "format" {
 					t.Errorf("the next watch: outcome %+v", outcome)

@@ -78,7 +78,7 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 		isOpen(e, client)
 		resumes(e, client)
 		synctest.Wait()
-		hasEnded(e, client)
+		hasEnded(request.Expired)(e, client)
 		for i, event := range client.Take() {
 			if want := "MODIFIED f000000@" + strconv.Itoa(4+i); event != want {
 				t.Errorf("event %d is %s, want %s", i, event, want)
@@ -94,7 +94,7 @@ func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 		r := e.Request(servetest.FooWatch+servetest.FromThree+"&shardSelector="+halfOfUIDs, nil)
 		w := &servetest.WatchClient{}
 		outcome := e.Do(w, r)
-		want := request.Outcome{Source: request.SourceGateway, Reason: "version-before-history", Format: "json"}
+		want := request.Outcome{Source: request.SourceGateway, Reason: "version-before-history", Format: "json", End: request.Expired}
 		if e.Passed != nil || outcome != want || w.Code != http.StatusOK {
 			t.Fatalf("code %d, outcome %+v", w.Code, outcome)
 		}
@@ -220,7 +220,7 @@ func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 		c := e.Watch(servetest.FooWatch+servetest.FromThree+"&timeoutSeconds=90", nil)
 		time.Sleep(90 * time.Second)
 		synctest.Wait()
-		hasEnded(e, c)
+		hasEnded(request.Timeout)(e, c)
 	})
 }
 
@@ -237,7 +237,7 @@ func TestRecheckIntervalOfOpenWatchesMayChange(t *testing.T) {
 		isOpen(e, c)
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
-		hasEnded(e, c)
+		hasEnded(request.Revoked)(e, c)
 	})
 }
 

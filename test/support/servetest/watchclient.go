@@ -19,6 +19,7 @@ type WatchClient struct {
 	Expired chan struct{} // closed by a write deadline
 	Leave   context.CancelFunc
 	Done    chan struct{} // closed when the handler has returned
+	Request *http.Request
 
 	mu      sync.Mutex // guards the fields below
 	Code    int
@@ -88,11 +89,12 @@ func (c *WatchClient) SetWriteDeadline(t time.Time) error {
 func (e *Env) Watch(url string, header http.Header) *WatchClient {
 	r := e.Request(url, header)
 	ctx, cancel := context.WithCancel(r.Context())
-	c := &WatchClient{Expired: make(chan struct{}), Leave: cancel, Done: make(chan struct{})}
+	r = r.WithContext(ctx)
+	c := &WatchClient{Expired: make(chan struct{}), Leave: cancel, Done: make(chan struct{}), Request: r}
 	e.Cleanup(func() { cancel(); <-c.Done })
 	go func() {
 		defer close(c.Done)
-		e.Handler.ServeHTTP(c, r.WithContext(ctx))
+		e.Handler.ServeHTTP(c, r)
 	}()
 	synctest.Wait()
 	return c
