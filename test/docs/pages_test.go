@@ -106,3 +106,20 @@ func TestLinksLeadToFilesAndHeadings(t *testing.T) {
 		}
 	}
 }
+
+func TestTheIndexNamesEveryPage(t *testing.T) {
+	index := read(t, "docs/README.md")
+	for _, page := range pages(t) {
+		if name, inside := strings.CutPrefix(page, "docs/"); inside && name != "README.md" && !strings.Contains(index, "("+name) {
+			t.Errorf("docs/README.md does not lead to %s", page)
+		}
+	}
+}
+
+func TestWhoeverFindsAVulnerabilityIsToldWhereToReportIt(t *testing.T) {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
+		if !strings.Contains(read(t, page), "(docs/security.md#report-a-vulnerability)") {
+			t.Errorf("%s does not say where to report", page)
+		}
+	}
+}
