@@ -28,8 +28,8 @@ var (
 	setting     = regexp.MustCompile(`sluice_\w+|(?:cache|limits)\.\w+`)
 )
 
-// TestOperatingHasEveryMetric lists the metrics of a process by their own words, in which quotation marks stand for code.
-func TestOperatingHasEveryMetric(t *testing.T) {
+// TestMetricsPageHasEveryMetric lists the metrics of a process by their own words, in which quotation marks stand for code.
+func TestMetricsPageHasEveryMetric(t *testing.T) {
 	metrics := newMetrics()
 	defer buildComponents(t, 0, metrics).upstream.Close()
 	descriptions := make(chan *prometheus.Desc)
@@ -58,7 +58,7 @@ func TestOperatingHasEveryMetric(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(items)) {
 		list.WriteString(items[name])
 	}
-	harness.CheckGenerated(t, "docs/operating.md", "metrics", list.String(), *update)
+	harness.CheckGenerated(t, "docs/metrics.md", "metrics", list.String(), *update)
 	checkMapping(t, items)
 }
 
@@ -68,12 +68,12 @@ var mapped = regexp.MustCompile("`([a-z_]+)(?:{[^`]*})?`")
 // checkMapping looks for each metric that stands for one of the apiserver.
 func checkMapping(t *testing.T, metrics map[string]string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n### From the metrics of the apiserver\n")
-	section, _, _ = strings.Cut(section, "\n###")
+	_, section, _ := strings.Cut(string(page), "\n## From the metrics of the apiserver\n")
+	section, _, _ = strings.Cut(section, "\n##")
 	rows := 0
 	for line := range strings.Lines(section) {
 		cells := strings.Split(line, " | ")

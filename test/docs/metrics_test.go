@@ -15,9 +15,6 @@ import (
 	"sluice/test/harness"
 )
 
-// operating is docs/operating.md.
-func operating(t *testing.T) string { return read(t, "docs/operating.md") }
-
 func read(t *testing.T, path string) string {
 	t.Helper()
 	root, err := harness.Root()
@@ -92,10 +89,10 @@ func TestSecurityNamesTestsThatExist(t *testing.T) {
 	}
 }
 
-// TestOperatingListsEveryName finds reasons and decisions in the source by their form, and looks for
-// each in docs/operating.md.
-func TestOperatingListsEveryName(t *testing.T) {
-	text, reasons := operating(t), map[string]bool{"roll-call": true}
+// TestMetricsPageListsEveryName finds reasons and decisions in the source by their form, and looks for
+// each in docs/metrics.md.
+func TestMetricsPageListsEveryName(t *testing.T) {
+	text, reasons := read(t, "docs/metrics.md"), map[string]bool{"roll-call": true}
 	for _, tt := range []struct{ what, folder, form, as string }{
 		{"reasons", "proxy", `\bReason: "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
@@ -114,7 +111,7 @@ func TestOperatingListsEveryName(t *testing.T) {
 		for _, f := range found {
 			want := strings.ReplaceAll(tt.as, "%", f[1])
 			if !strings.Contains(text, want) {
-				t.Errorf("%s: %s is not in docs/operating.md", tt.what, want)
+				t.Errorf("%s: %s is not in docs/metrics.md", tt.what, want)
 			}
 			if tt.what == "reasons" || tt.what == "proofs" {
 				reasons[strings.Trim(want, "`")] = true
