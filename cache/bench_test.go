@@ -10,7 +10,7 @@ import (
 )
 
 // filled returns a store of n objects of 4 KB, one hundred per namespace.
-func filled(n int) *Store {
+func filled(n int) *Writer {
 	field := 0
 	data := make([]byte, 4000)
 	objects := make([]*tree.Object, n)

@@ -1,7 +1,5 @@
 package cache
 
-import "fmt"
-
 // Silence is a proof by a second watch: the apiserver has no event of the resource in (Last, Version].
 type Silence struct {
 	Last    uint64 // the version of the last event of the watch, or where the watch began
@@ -19,10 +17,10 @@ func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 	if s.closed || s.Doubtful() || now.Version < p.Last {
 		return false, nil
 	}
-	if err := s.contradiction(p.Version); err != nil {
+	if err := s.ledger.contradiction(p.Version, &s.history); err != nil {
 		return false, err
 	}
-	s.raise(p.Version)
+	s.publish(now.state, p.Version)
 	return true, nil
 }
 
@@ -36,10 +34,10 @@ func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 // etcd from a backup.
 func (s *Store) ConfirmState(r *Inventory) (bool, error) {
 	s.mu.RLock()
-	base, c := s.applied.Load(), &comparison{inventory: r, position: s.position}
+	base, c := s.applied.Load(), &comparison{inventory: r, position: s.history.position}
 	if c.past = base.Reaches(r.Version); c.past {
 		var err error
-		if base, err = s.at(r.Version); err != nil {
+		if base, err = s.history.at(r.Version); err != nil {
 			s.mu.RUnlock()
 			return true, nil // older than the history
 		}
@@ -53,9 +51,9 @@ func (s *Store) ConfirmState(r *Inventory) (bool, error) {
 
 // conclude ends ConfirmState: events may have been applied during the comparison. The caller must hold mu.
 func (s *Store) conclude(c *comparison) (bool, error) {
-	r, h := c.inventory, &s.all.history
+	r, h := c.inventory, &s.history.all.events
 	if c.past {
-		return true, s.verdict(c)
+		return true, s.ledger.verdict(c, &s.history)
 	}
 	if s.closed || c.position < h.trimmed {
 		return false, nil
@@ -64,67 +62,33 @@ func (s *Store) conclude(c *comparison) (bool, error) {
 		c.apply(h.at(i))
 	}
 	if s.applied.Load().Reaches(r.Version) {
-		return true, s.verdict(c)
+		return true, s.ledger.verdict(c, &s.history)
 	}
-	switch {
-	case s.ledger.compared == nil || s.ledger.compared.inventory.Version <= r.Version:
+	if s.ledger.compared == nil || s.ledger.compared.inventory.Version <= r.Version {
 		s.ledger.compared = c
-		s.settle()
-	case c.differences == 0: // a newer inventory is still to be compared
-		s.confirm(r)
 	}
+	s.settle(c)
 	return s.snapshot.Load().Reaches(r.Version), nil
 }
 
-// verdict returns an error if a state that has every event up to the version of an inventory differs
-// from the list. It judges nothing at the version of a deletion: others may follow at this version.
-func (s *Store) verdict(c *comparison) error {
-	version, h := c.inventory.Version, &s.all.history
-	if c.differences == 0 {
-		s.trustInventory(c.inventory)
-		return nil
+// settle makes the present state readable at the version of an inventory once they are equal. The caller must hold mu.
+func (s *Store) settle(c *comparison) {
+	if c.differences != 0 {
+		return
 	}
-	if newest := h.indexNewer(version) - 1; newest >= 0 && h.at(newest).RV == version && h.at(newest).Type == Deleted {
-		return nil
-	}
-	return fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", c.differences, version, ErrDiverged)
-}
-
-// contradiction returns an error if the store differs from its newest inventory and has, or is about
-// to have, every event up to version; if the store is right, it drops the inventory. The caller must
-// hold mu.
-func (s *Store) contradiction(version uint64) error {
-	if s.ledger.compared == nil || version < s.ledger.compared.inventory.Version {
-		return nil
-	}
-	err := s.verdict(s.ledger.compared)
-	if err == nil {
+	if s.ledger.compared == c {
 		s.ledger.compared = nil
 	}
-	return err
-}
-
-// settle confirms the present state once it equals the inventory.
-func (s *Store) settle() {
-	if c := s.ledger.compared; c.differences == 0 {
-		s.ledger.compared = nil
-		s.confirm(c.inventory)
-	}
-}
-
-// confirm makes the present state readable at the version of an inventory that equals it. The caller
-// must hold mu.
-func (s *Store) confirm(r *Inventory) {
-	now, version := s.applied.Load(), r.Version
-	defer s.trustInventory(r)
-	confirmed := confirmedState{Snapshot{Version: version, state: now.state}, s.position}
+	now, version := s.applied.Load(), c.inventory.Version
+	defer s.ledger.trustInventory(c.inventory)
+	confirmed := confirmedState{Snapshot{Version: version, state: now.state}, s.history.position}
 	if version <= now.Version || !s.ledger.confirm(confirmed) {
 		return
 	}
 	if version > s.snapshot.Load().Version {
 		s.snapshot.Store(&confirmed.Snapshot)
 	}
-	s.changed.broadcast()
+	s.ledger.changed.broadcast()
 }
 
 // SkipToInventory is SkipToConfirmed with an inventory of the cursor's own scope, which proves nothing to
@@ -133,7 +97,7 @@ func (c *Cursor) SkipToInventory(r *Inventory) (version uint64) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if c.position != s.position || c.scope != r.Scope || !r.Matches(s.applied.Load()) {
+	if c.position != s.history.position || c.scope != r.Scope || !r.Matches(s.applied.Load()) {
 		return 0
 	}
 	c.version = max(c.version, r.Version)
@@ -148,7 +112,7 @@ func (c *Cursor) SkipToConfirmed() (version uint64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	last := s.ledger.last()
-	if last == nil || c.position != s.position || last.position != s.position {
+	if last == nil || c.position != s.history.position || last.position != s.history.position {
 		return 0
 	}
 	c.version = max(c.version, last.Version)

@@ -15,7 +15,7 @@ import (
 )
 
 // confirmState applies an inventory that does not contradict the store.
-func confirmState(t *testing.T, s *Store, r *Inventory) bool {
+func confirmState(t *testing.T, s *Writer, r *Inventory) bool {
 	t.Helper()
 	reached, err := s.ConfirmState(r)
 	if err != nil {
@@ -36,14 +36,14 @@ func inventoryOf(t *testing.T, version uint64, objects map[tree.Key]uint64) *Inv
 	return r
 }
 
-func apply(t *testing.T, s *Store, typ Type, k tree.Key, rv uint64) {
+func apply(t *testing.T, s *Writer, typ Type, k tree.Key, rv uint64) {
 	t.Helper()
 	if err := s.Apply(typ, testObject(k, rv), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func checkVersions(t *testing.T, s *Store, newest, complete uint64) {
+func checkVersions(t *testing.T, s *Writer, newest, complete uint64) {
 	t.Helper()
 	if got := s.Snapshot().Version; got != newest || s.Streamed() != complete {
 		t.Fatalf("newest state at %d, history complete to %d; want %d and %d", got, s.Streamed(), newest, complete)
@@ -408,7 +408,7 @@ func TestInventoryOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
 func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
 	s := New(Options{HistoryBytes: 1}, []*tree.Object{testObject("a/x", 5), testObject("a/z", 6)}, 10)
 	r := inventoryOf(t, 20, map[tree.Key]uint64{"a/x": 5})
-	c := &comparison{inventory: r, position: s.position, differences: r.differences(s.Snapshot())}
+	c := &comparison{inventory: r, position: s.history.position, differences: r.differences(s.Snapshot())}
 	apply(t, s, Added, "a/y", 11) // is trimmed by the next one
 	apply(t, s, Deleted, "a/z", 12)
 	s.mu.Lock()

@@ -51,9 +51,9 @@ func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, er
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	h := &c.sub.history
-	if all := &s.all.history; c.position < c.sub.from {
-		if c.position < all.trimmed && s.prehistory.quietSince(c.scope, c.version) {
+	h := &c.sub.events
+	if all := &s.history.all.events; c.position < c.sub.from {
+		if c.position < all.trimmed && s.Prehistory.quietSince(c.scope, c.version) {
 			c.position = min(all.trimmed, c.sub.from)
 		}
 		if c.position < c.sub.from {
@@ -67,7 +67,7 @@ func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, er
 	for last := min(i+scanPiece, h.n); i < last && n < len(dst); i++ {
 		e := h.at(i)
 		c.position = e.position
-		if e.isAfter(c.version) && c.scope.concerns(e, s.indexField()) {
+		if e.isAfter(c.version) && s.history.concerns(c.scope, e) {
 			dst[n] = e
 			n++
 		}
@@ -80,7 +80,7 @@ func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, er
 	case n == 0 && s.closed:
 		return 0, 0, false, ErrClosed
 	}
-	c.position = s.position
+	c.position = s.history.position
 	return n, max(c.version, s.applied.Load().Version), false, nil
 }
 
@@ -108,10 +108,10 @@ func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all, h := &s.all.history, &c.sub.history
+	all, h := &s.history.all.events, &c.sub.events
 	first := all.indexNewer(version)
 	for i := first; i < min(first+scanPiece, all.n) && all.at(i).position <= c.sub.from; i++ {
-		if e := all.at(i); c.scope.concerns(e, s.indexField()) {
+		if e := all.at(i); s.history.concerns(c.scope, e) {
 			if events++; events == 1 {
 				since = e.At
 			}
@@ -124,4 +124,11 @@ func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
 		events += h.n - i
 	}
 	return events, since
+}
+
+// Close releases the cursor.
+func (c *Cursor) Close() {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	c.store.history.unsubscribe(c.scope, c.sub)
 }

@@ -93,9 +93,9 @@ func (r *recentFrames) remove(e *Event) {
 
 // evict drops the frames of the oldest recent events until the limits hold. The newest event always
 // stays recent.
-func (r *recentFrames) evict(h *history) {
+func (r *recentFrames) evict(events *ring) {
 	for r.events > recentEvents || (r.bytes > recentBytes && r.events > 1) {
-		e := h.at(h.n - r.events)
+		e := events.at(events.n - r.events)
 		e.frames.Retire()
 		r.remove(e)
 	}

@@ -10,7 +10,7 @@ func (s *Store) Held(snapshots ...*Snapshot) int64 {
 		return 0
 	}
 	s.mu.RLock()
-	newest, oldest, history, closed := s.applied.Load(), s.oldestState.replaced, s.historyBytes+s.prehistory.size(), s.closed
+	newest, oldest, history, closed := s.applied.Load(), s.history.oldestState.replaced, s.history.memory(), s.closed
 	s.mu.RUnlock()
 	// A snapshot holds at most its own objects, and all of them together at most what was replaced
 	// since the first.

@@ -9,7 +9,7 @@ import (
 )
 
 // replace applies n updates of each of the store's objects, a minute apart.
-func replace(t *testing.T, s *Store, at *time.Time, keys, rounds int) {
+func replace(t *testing.T, s *Writer, at *time.Time, keys, rounds int) {
 	t.Helper()
 	version := s.Streamed()
 	for range rounds {

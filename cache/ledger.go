@@ -3,7 +3,10 @@ package cache
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"sluice/cache/tree"
 )
@@ -32,6 +35,11 @@ type ledger struct {
 	deletion  bool             // the newest event is a deletion
 	confirmed []confirmedState // states that inventories have shown to be the apiserver's
 	compared  *comparison      // with the newest inventory; nil if there is nothing to compare
+	doubted   time.Time        // when a doubt began or ended, or a watch was resumed in doubt
+	resumed   bool             // the watch is open
+
+	trusted atomic.Uint64 // no version above it is proven: see Writer.Doubt; read without the mutex
+	changed notifier      // broadcasts when the version rises, when more is proven, and when the store ends
 }
 
 // confirmedState is a state that an inventory has shown to be the apiserver's at a version which the
@@ -120,4 +128,50 @@ func (l *ledger) last() *confirmedState {
 		return nil
 	}
 	return &l.confirmed[len(l.confirmed)-1]
+}
+
+// trust records that no version above the given one is proven.
+func (l *ledger) trust(version uint64, resumed bool) {
+	l.doubted, l.resumed = time.Now(), resumed
+	l.trusted.Store(version)
+	l.changed.broadcast()
+}
+
+// trustInventory records in a time of doubt that the state equals an inventory.
+func (l *ledger) trustInventory(r *Inventory) {
+	version := r.Version
+	if l.resumed {
+		version = math.MaxUint64
+	}
+	if version > l.trusted.Load() && !r.Asked.Before(l.doubted) {
+		l.trusted.Store(version)
+		l.changed.broadcast()
+	}
+}
+
+// verdict returns an error if a state that has every event up to the version of an inventory differs
+// from the list. It judges nothing at the version of a deletion: others may follow at this version.
+func (l *ledger) verdict(c *comparison, h *history) error {
+	version := c.inventory.Version
+	if c.differences == 0 {
+		l.trustInventory(c.inventory)
+		return nil
+	}
+	if h.deletes(version) {
+		return nil
+	}
+	return fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", c.differences, version, ErrDiverged)
+}
+
+// contradiction returns an error if the store differs from its newest inventory and has, or is about
+// to have, every event up to version; if the store is right, it drops the inventory.
+func (l *ledger) contradiction(version uint64, h *history) error {
+	if l.compared == nil || version < l.compared.inventory.Version {
+		return nil
+	}
+	err := l.verdict(l.compared, h)
+	if err == nil {
+		l.compared = nil
+	}
+	return err
 }

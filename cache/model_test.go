@@ -72,7 +72,7 @@ func digit(k tree.Key) string { return string(k[len(k)-1:]) }
 type pair struct {
 	t       *testing.T
 	rnd     *rand.Rand
-	store   *Store
+	store   *Writer
 	model   model
 	version uint64
 	now     time.Time
@@ -327,7 +327,7 @@ func TestCursorsDeliverEveryEventOnceOrReturnGone(t *testing.T) {
 				r := &reader{scope: scopes[p.rnd.IntN(len(scopes))]}
 				r.from = p.version - min(p.rnd.Uint64N(80), p.version)
 				c, err := p.store.Watch(r.scope, r.from)
-				lost := model{events: p.model.events[:p.store.position-uint64(p.store.all.history.n)]}
+				lost := model{events: p.model.events[:p.store.history.position-uint64(p.store.history.all.events.n)]}
 				if missed := lost.since(r.scope, r.from); (err == ErrGone) != (r.from < begin || len(missed) > 0) {
 					t.Fatalf("watch of %v from %d after %v: %v", r.scope, r.from, missed, err)
 				}
@@ -361,7 +361,7 @@ func TestCursorsDeliverEveryEventOnceOrReturnGone(t *testing.T) {
 		if complete == 0 {
 			t.Fatalf("seed %d: no reader kept up", seed)
 		}
-		if n := len(p.store.subscriptions); n != 0 {
+		if n := len(p.store.history.subscriptions); n != 0 {
 			t.Fatalf("%d subscriptions are left after the last cursor was closed", n)
 		}
 	}

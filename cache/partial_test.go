@@ -11,7 +11,7 @@ import (
 )
 
 // expiring returns a store at version 10 in which all objects except a/z share one etcd lease.
-func expiring() *Store {
+func expiring() *Writer {
 	return New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6), testObject("a/z", 7)}, 10)
 }
 
@@ -104,28 +104,28 @@ func TestAVersionWhoseDeletionsHaveLeftTheHistoryIsGone(t *testing.T) {
 // history, as after a restore of etcd.
 func TestStoreThatContradictsAnInventoryHasDiverged(t *testing.T) {
 	listed := map[tree.Key]uint64{"a/x": 5, "a/y": 14}
-	for name, diverge := range map[string]func(t *testing.T, s *Store) error{
-		"a version of the past": func(t *testing.T, s *Store) error {
+	for name, diverge := range map[string]func(t *testing.T, s *Writer) error{
+		"a version of the past": func(t *testing.T, s *Writer) error {
 			apply(t, s, Modified, "a/x", 20)
 			_, err := s.ConfirmState(inventoryOf(t, 15, listed))
 			return err
 		},
-		"the present version": func(t *testing.T, s *Store) error {
+		"the present version": func(t *testing.T, s *Writer) error {
 			if err := s.ApplyBookmark(15); err != nil {
 				return err
 			}
 			_, err := s.ConfirmState(inventoryOf(t, 15, listed))
 			return err
 		},
-		"a later event": func(t *testing.T, s *Store) error {
+		"a later event": func(t *testing.T, s *Writer) error {
 			confirmState(t, s, inventoryOf(t, 15, listed))
 			return s.Apply(Modified, testObject("a/x", 16), time.Now())
 		},
-		"a bookmark": func(t *testing.T, s *Store) error {
+		"a bookmark": func(t *testing.T, s *Writer) error {
 			confirmState(t, s, inventoryOf(t, 15, listed))
 			return s.ApplyBookmark(15)
 		},
-		"a second watch": func(t *testing.T, s *Store) error {
+		"a second watch": func(t *testing.T, s *Writer) error {
 			confirmState(t, s, inventoryOf(t, 15, listed))
 			_, err := s.ConfirmComplete(Silence{Last: 10, Version: 15})
 			return err

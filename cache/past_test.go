@@ -13,7 +13,7 @@ import (
 
 // growing returns a store of 10 objects in 10 namespaces with n updates, of each object in turn, at the
 // versions from 11 on.
-func growing(t *testing.T, o Options, n int) (s *Store, update func()) {
+func growing(t *testing.T, o Options, n int) (s *Writer, update func()) {
 	t.Helper()
 	var objects []*tree.Object
 	for i := range 10 {

@@ -1,6 +1,10 @@
 package cache
 
-import "sluice/cache/tree"
+import (
+	"sync"
+
+	"sluice/cache/tree"
+)
 
 // Change is an event that is known by its version and key only.
 type Change struct {
@@ -8,15 +12,17 @@ type Change struct {
 	Key tree.Key
 }
 
-// prehistory is what is known of the events before the history: enough to tell whether a reader at an older
-// version has missed any. A client that updates large objects quickly shortens the history, but only readers of
-// the scopes of these objects miss it.
+// Prehistory knows which scopes had events before the history of a store: enough to tell whether a reader at an
+// older version has missed any. A client that updates large objects quickly shortens the history, but only readers
+// of the scopes of these objects miss it.
 //
 // Its older generation is forgotten when the younger one is full.
-type prehistory struct {
-	older, younger generation
-	full           int  // the number of scopes after which a generation is full
-	extensible     bool // the older generation begins before the store: it has not been forgotten yet
+type Prehistory struct {
+	mu         sync.RWMutex // guards the fields below; locked after the store's
+	older      generation
+	younger    generation
+	full       int  // the number of scopes after which a generation is full
+	extensible bool // the older generation begins before the store: it has not been forgotten yet
 }
 
 // generation is what is known of the events after a version, up to the next generation or to the history.
@@ -37,8 +43,8 @@ const (
 )
 
 // newPrehistory returns a prehistory without events. It takes a part of limit, which is in bytes; 0 means none.
-func newPrehistory(version uint64, limit int64) prehistory {
-	p := prehistory{full: maxScopesKnown, extensible: true}
+func newPrehistory(version uint64, limit int64) *Prehistory {
+	p := &Prehistory{full: maxScopesKnown, extensible: true}
 	if limit > 0 {
 		p.full = int(min(maxScopesKnown, limit/prehistoryShare/2/scopeBytes))
 	}
@@ -48,11 +54,17 @@ func newPrehistory(version uint64, limit int64) prehistory {
 }
 
 // size returns about how many bytes of memory the prehistory takes.
-func (p *prehistory) size() int64 { return int64(len(p.older.quiet)+len(p.younger.quiet)) * scopeBytes }
+func (p *Prehistory) size() int64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return int64(len(p.older.quiet)+len(p.younger.quiet)) * scopeBytes
+}
 
 // add adds an event that leaves the history, with the scopes that it concerns besides the whole resource. The
 // history was complete after version before that.
-func (p *prehistory) add(e *Event, scopes []Scope, version uint64) {
+func (p *Prehistory) add(e *Event, scopes []Scope, version uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if len(p.younger.quiet) >= p.full {
 		p.older, p.younger, p.extensible = p.younger, generation{from: version, quiet: map[Scope]uint64{}}, false
 	}
@@ -66,13 +78,21 @@ func (p *prehistory) add(e *Event, scopes []Scope, version uint64) {
 	}
 }
 
-// canExtend reports whether changes up to version can still be added.
-func (p *prehistory) canExtend(version uint64) bool { return p.extensible && p.knows(version) }
+// CanExtend reports whether Extend can still add changes up to version.
+func (p *Prehistory) CanExtend(version uint64) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.extensible && version >= p.older.from
+}
 
-// extend adds the changes after version from, up to one for which canExtend holds, unless they are too many.
-func (p *prehistory) extend(from uint64, changes []Change) {
+// Extend records that the events after version from, up to until, are those of changes. Watches can then begin at
+// versions from from on after which their scope had no event before the history. It does nothing if the store has
+// forgotten what happened after until, or if the changes would take too much memory; Knows tells.
+func (p *Prehistory) Extend(from, until uint64, changes []Change) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	g := &p.older
-	if len(g.quiet)+2*len(changes) > p.full {
+	if !p.extensible || until < g.from || len(g.quiet)+2*len(changes) > p.full {
 		return
 	}
 	g.from = min(g.from, from)
@@ -84,12 +104,18 @@ func (p *prehistory) extend(from uint64, changes []Change) {
 	}
 }
 
-// knows reports whether all events after version and before the history are known.
-func (p *prehistory) knows(version uint64) bool { return version >= p.older.from }
+// Knows reports whether all events after version and before the history are known.
+func (p *Prehistory) Knows(version uint64) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return version >= p.older.from
+}
 
 // quietSince reports whether the scope is known to have had no event after version before the history.
-func (p *prehistory) quietSince(scope Scope, version uint64) bool {
-	return p.knows(version) && p.older.quietSince(scope, version) && p.younger.quietSince(scope, version)
+func (p *Prehistory) quietSince(scope Scope, version uint64) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return version >= p.older.from && p.older.quietSince(scope, version) && p.younger.quietSince(scope, version)
 }
 
 func (g *generation) quietSince(scope Scope, version uint64) bool {

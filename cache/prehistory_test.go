@@ -12,7 +12,7 @@ import (
 // A client that resumes from a version before the store began has missed nothing if nothing happened.
 func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 	s := New(Options{}, nil, 20)
-	s.AddPrehistory(10, 20, []Change{{12, tree.KeyOf("a", "x")}, {15, tree.KeyOf("b", "y")}})
+	s.Prehistory.Extend(10, 20, []Change{{12, tree.KeyOf("a", "x")}, {15, tree.KeyOf("b", "y")}})
 	for _, row := range []struct {
 		scope   Scope
 		version uint64
@@ -65,7 +65,7 @@ func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 }
 
 // rewrite makes an object change until the history has lost all that was before.
-func rewrite(t *testing.T, s *Store, k tree.Key) {
+func rewrite(t *testing.T, s *Writer, k tree.Key) {
 	t.Helper()
 	for before := s.Streamed(); s.OldestVersion() <= before; {
 		typ := Modified
@@ -87,8 +87,8 @@ func TestOnlyReadersOfWhatChangedMissTheHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	rewrite(t, s, tree.KeyOf("a", "x"))
-	s.AddPrehistory(10, 19, nil) // of another beginning
-	s.AddPrehistory(10, 20, []Change{{15, tree.KeyOf("c", "x")}})
+	s.Prehistory.Extend(10, 19, nil) // of another beginning
+	s.Prehistory.Extend(10, 20, []Change{{15, tree.KeyOf("c", "x")}})
 	for _, row := range []struct {
 		scope  Scope
 		oldest uint64 // version from which a watch can begin
@@ -172,11 +172,11 @@ func TestAPrehistoryIsBounded(t *testing.T) {
 		}
 	}
 	var known []uint64 // versions that the store has known, one for each generation
-	for i := 0; s.Knows(20) || s.Knows(known[1]); i++ {
-		if len(known) == 0 || s.prehistory.younger.from > known[len(known)-1] {
-			known = append(known, s.prehistory.younger.from)
+	for i := 0; s.Prehistory.Knows(20) || s.Prehistory.Knows(known[1]); i++ {
+		if len(known) == 0 || s.Prehistory.younger.from > known[len(known)-1] {
+			known = append(known, s.Prehistory.younger.from)
 		}
-		if n := len(s.prehistory.older.quiet) + len(s.prehistory.younger.quiet); n > 2*(maxScopesKnown+maxScopes+1) {
+		if n := len(s.Prehistory.older.quiet) + len(s.Prehistory.younger.quiet); n > 2*(maxScopesKnown+maxScopes+1) {
 			t.Fatalf("%d scopes", n)
 		}
 		change(Added, tree.KeyOf("", fmt.Sprint(i)))
@@ -185,8 +185,8 @@ func TestAPrehistoryIsBounded(t *testing.T) {
 	if len(known) != 3 {
 		t.Errorf("generations begin at %v", known)
 	}
-	s.AddPrehistory(1, known[2], nil)
-	if s.CanAddPrehistory(known[2]) || s.Knows(known[2]-1) {
+	s.Prehistory.Extend(1, known[2], nil)
+	if s.Prehistory.CanExtend(known[2]) || s.Prehistory.Knows(known[2]-1) {
 		t.Error("it is extended although it has forgotten something")
 	}
 	for _, row := range []struct {

@@ -16,17 +16,13 @@ func (s *Store) Stats() Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	now := s.applied.Load()
-	st := Stats{
+	return Stats{
 		Objects:      now.Len(),
 		Version:      now.Version,
 		DataBytes:    now.Bytes(),
 		Bytes:        now.Memory(),
-		Events:       s.all.history.n,
-		HistoryBytes: s.historyBytes + s.prehistory.size(),
-		Cursors:      s.all.cursors,
+		Events:       s.history.all.events.n,
+		HistoryBytes: s.history.memory(),
+		Cursors:      s.history.cursors(),
 	}
-	for _, sub := range s.subscriptions {
-		st.Cursors += sub.cursors
-	}
-	return st
 }

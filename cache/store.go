@@ -1,12 +1,9 @@
 package cache
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"sluice/cache/tree"
 )
 
 // Options sets the limits of a store.
@@ -19,9 +16,8 @@ type Options struct {
 	Index *int
 }
 
-// Store is one unbroken session of a resource. One goroutine writes ([Store.Apply],
-// [Store.ApplyBookmark], [Store.Doubt], [Store.Trust], [Store.Close]); any number of goroutines read and call
-// [Store.ConfirmComplete] and [Store.ConfirmState].
+// Store is one unbroken session of a resource. One goroutine has its [Writer]; any number of goroutines read and
+// call [Store.ConfirmComplete] and [Store.ConfirmState].
 //
 //	Store
 //	 |
@@ -31,15 +27,15 @@ type Options struct {
 //	 |                                 +- index -> nodes --> Segment --> entries by field value, key
 //	 |
 //	 |                                 oldest              newest
-//	 +- all ------------> history ring [ e5 | e6 | e7 | e8 ]   each Event holds the state after it
-//	 |                                         ^               and its encoded frames
-//	 |                                         Cursor of the whole resource, at position 6
-//	 |
-//	 +- subscriptions
-//	     +- namespace a -> history ring [ e6 | e8 ] <-- Cursor, Cursor
-//	     +- key b/x -----> history ring [ e7 ] <------- Cursor
+//	 +- history
+//	     +- all ---------> ring [ e5 | e6 | e7 | e8 ]   each Event holds the state after it
+//	     |                                ^             and its encoded frames
+//	     |                                Cursor of the whole resource, at position 6
+//	     +- subscriptions
+//	         +- namespace a -> ring [ e6 | e8 ] <-- Cursor, Cursor
+//	         +- key b/x -----> ring [ e7 ] <------- Cursor
 //
-// To apply an event, Apply
+// To apply an event, [Writer.Apply]
 //  1. checks that the event follows from the snapshot: else the store has diverged;
 //  2. copies the path from the root to the segment of the key, in the tree and in the index; the
 //     new state shares everything else with the old one;
@@ -62,52 +58,26 @@ type Options struct {
 //     [Event.Frame];
 //  4. takes the version of a bookmark from [Cursor.CaughtUpVersion].
 type Store struct {
-	options  Options
+	// Prehistory lets watches begin before the history.
+	Prehistory *Prehistory
+
 	applied  atomic.Pointer[Snapshot] // the state up to which the history is complete
 	snapshot atomic.Pointer[Snapshot] // the newest state: applied, or a confirmed one of a higher version
-	trusted  atomic.Uint64            // no version above it is proven: see Doubt
-	changed  notifier                 // broadcasts when the version rises, and when the store ends
 	done     chan struct{}            // closed by Close
 	eventAt  atomic.Int64             // when the newest event was received, in Unix nanoseconds
 
-	mu            sync.RWMutex // guards the fields below
-	all           *subscription
-	subscriptions map[Scope]*subscription // narrower ones that have cursors
-	position      uint64                  // of the newest event
-	prehistory    prehistory              // before the history
-	oldestVersion uint64                  // the history is complete after this version
-	oldestState   state                   // at oldestVersion
-	oldestShared  bool                    // several events of oldestVersion have left the history
-	historyBytes  int64                   // memory that the history keeps alive
-	recent        recentFrames
-	closed        bool
-	doubted       time.Time // when a doubt began or ended, or a watch was resumed in doubt
-	resumed       bool      // the watch is open
-	ledger        ledger
-	scopes        [maxScopes]Scope // scratch space of scopesOf
+	mu      sync.RWMutex // guards the fields below
+	history history
+	ledger  ledger
+	closed  bool
 }
 
-// New returns a store that holds objects, which must be in strictly ascending order of keys, and
-// that is complete up to version.
-func New(options Options, objects []*tree.Object, version uint64) *Store {
-	s := &Store{
-		options:       options,
-		done:          make(chan struct{}),
-		all:           &subscription{},
-		subscriptions: map[Scope]*subscription{},
-		oldestVersion: version,
-		prehistory:    newPrehistory(version, options.HistoryBytes),
-		ledger:        ledger{delivered: version},
-	}
-	s.oldestState.Tree = tree.New(objects, options.Index)
-	s.publish(s.oldestState, version)
-	s.trusted.Store(math.MaxUint64)
-	return s
-}
-
-// publish makes a new state visible. The snapshot is stored before the broadcast, so that a woken
-// reader is guaranteed to see it.
+// publish makes a state visible, unless a higher version is. The snapshot is stored before the broadcast, so that
+// a woken reader is guaranteed to see it. The caller must hold mu.
 func (s *Store) publish(st state, version uint64) {
+	if version < s.Streamed() {
+		return
+	}
 	now := &Snapshot{Version: version, state: st}
 	// snapshot before applied, so that a reader that has seen Streamed finds a snapshot at that
 	// version or above.
@@ -116,14 +86,7 @@ func (s *Store) publish(st state, version uint64) {
 		s.snapshot.Store(now)
 	}
 	s.applied.Store(now)
-	s.changed.broadcast()
-}
-
-// raise publishes the present state under a higher version.
-func (s *Store) raise(version uint64) {
-	if now := s.applied.Load(); version > now.Version {
-		s.publish(now.state, version)
-	}
+	s.ledger.changed.broadcast()
 }
 
 // Snapshot returns the newest state: the one after the newest event, or a confirmed one of a higher
@@ -136,7 +99,7 @@ func (s *Store) Streamed() uint64 { return s.applied.Load().Version }
 
 // Changed returns a channel that is closed when the store has a newer version than a snapshot
 // taken after the call, or when the store ends.
-func (s *Store) Changed() <-chan struct{} { return s.changed.wait() }
+func (s *Store) Changed() <-chan struct{} { return s.ledger.changed.wait() }
 
 // LastEvent returns when the newest event was received.
 func (s *Store) LastEvent() time.Time { return time.Unix(0, s.eventAt.Load()) }
@@ -144,37 +107,12 @@ func (s *Store) LastEvent() time.Time { return time.Unix(0, s.eventAt.Load()) }
 // Done returns a channel that is closed when the store ends.
 func (s *Store) Done() <-chan struct{} { return s.done }
 
-// Close ends the store. Cursors deliver the events that they have not read yet and then return
-// ErrClosed.
-func (s *Store) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
-	close(s.done)
-	s.all.broadcast()
-	for _, sub := range s.subscriptions {
-		sub.broadcast()
-	}
-	s.changed.broadcast()
-}
-
 // OldestVersion returns the version after which the history has every event: the oldest version
 // from which every watch can start.
 func (s *Store) OldestVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.firstWatchable()
-}
-
-// firstWatchable is OldestVersion for a caller that holds mu.
-func (s *Store) firstWatchable() uint64 {
-	if s.oldestShared {
-		return s.oldestVersion + 1
-	}
-	return s.oldestVersion
+	return s.history.firstWatchable()
 }
 
 // At returns the state at version. It returns ErrGone if version is older than the history, and
@@ -183,37 +121,41 @@ func (s *Store) firstWatchable() uint64 {
 func (s *Store) At(version uint64) (*Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.at(version)
-}
-
-// at is At for a caller that holds mu.
-func (s *Store) at(version uint64) (*Snapshot, error) {
-	switch {
-	case version < s.oldestVersion:
-		return nil, ErrGone
-	case !s.applied.Load().Reaches(version):
+	if version > s.Streamed() {
 		return s.ledger.at(version)
 	}
-	h := &s.all.history
-	if i := h.indexNewer(version); i > 0 {
-		return &Snapshot{Version: version, state: h.at(i - 1).after}, nil
-	}
-	return &Snapshot{Version: version, state: s.oldestState}, nil
+	return s.history.at(version)
 }
 
-// startAfter returns the position after which the events begin that a reader of a state at version may
-// lack.
-func (s *Store) startAfter(version uint64) uint64 {
-	h := &s.all.history
-	if i := h.indexSince(version); i < h.n {
-		return h.at(i).position - 1
+// Watch returns a cursor of the events of scope after version, which may lie in the future. Of several
+// events at version, it delivers all but the first: the reader may have a state between them. It
+// returns ErrGone if version is older than the history, unless it is known that the scope had no event since
+// before it, and ErrClosed if the store has ended.
+func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := &s.history
+	if s.closed {
+		return nil, ErrClosed
 	}
-	return s.position
+	if version < h.firstWatchable() && !s.Prehistory.quietSince(scope, version) {
+		return nil, ErrGone
+	}
+	return &Cursor{store: s, sub: h.subscribe(scope), scope: scope, position: h.startAfter(version), version: version}, nil
 }
 
-func (s *Store) indexField() int {
-	if s.options.Index == nil {
-		return 0
+// ListAndWatch returns the newest state and a cursor of the events of scope that follow it. It
+// returns ErrClosed if the store has ended.
+func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, ErrClosed
 	}
-	return *s.options.Index
+	now := s.snapshot.Load()
+	c := &Cursor{store: s, sub: s.history.subscribe(scope), scope: scope, position: s.history.position}
+	if s.ledger.last() != nil {
+		c.version = now.Version // now is confirmed: events up to its version may yet arrive
+	}
+	return now, c, nil
 }

@@ -374,14 +374,14 @@ func TestFramesKeepTheirMemoryLimit(t *testing.T) {
 		if err := s.Apply(typ, &tree.Object{Key: "a/x", RV: rv, Data: data}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		h, recent := &s.all.history, 0
+		h, recent := &s.history.all.events, 0
 		for i := range h.n {
 			if !h.at(i).frames.Retired() {
 				recent++
 			}
 		}
-		if s.recent.events != recent || s.recent.bytes != int64(recent*len(data)) || recent > 8 {
-			t.Fatalf("%d of %d events are recent; counted %+v", recent, h.n, s.recent)
+		if s.history.recent.events != recent || s.history.recent.bytes != int64(recent*len(data)) || recent > 8 {
+			t.Fatalf("%d of %d events are recent; counted %+v", recent, h.n, s.history.recent)
 		}
 	}
 }

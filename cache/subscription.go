@@ -6,7 +6,7 @@ package cache
 type subscription struct {
 	notifier // broadcasts on each event of the scope, and when the store ends
 
-	history history
-	from    uint64 // history has all events of the scope after this position, and none before it
+	events  ring
+	from    uint64 // events has all events of the scope after this position, and none before it
 	cursors int
 }

@@ -11,7 +11,7 @@ import (
 
 // The apiserver waits for such a version, or refuses the read: no state that is older answers it.
 func TestVersionOfTheFutureIsNotProvenByTheCurrentOne(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.noBookmarks = true
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -34,7 +34,7 @@ func TestInventoryFromBeforeTheStoreIsNoProof(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+			withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 				a.version = 7
 				if err := take(t.Context(), f); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.reported(), cache.ErrDiverged) {
 					t.Errorf("got %v, reported %v", err, a.reported())
@@ -46,7 +46,7 @@ func TestInventoryFromBeforeTheStoreIsNoProof(t *testing.T) {
 
 // The reader of the newest state would wait for a proof that nobody takes.
 func TestReaderOfAnOlderVersionDoesNotEndTheProofOfANewer(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		newer := f.enter(12, 0)
 		older := f.enter(10, 0)
 		if state, _ := f.unproven(); !state {
@@ -62,7 +62,7 @@ func TestReaderOfAnOlderVersionDoesNotEndTheProofOfANewer(t *testing.T) {
 
 // What a read needed when it began says nothing of the version that it names.
 func TestAReadThatNamesAVersionIsNotProvenByAnOlderOne(t *testing.T) {
-	withFence(t, func(t *testing.T, _ *fakeAPIServer, _ *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, _ *fakeAPIServer, _ *cache.Writer, f *Fence) {
 		if a, err := f.Prove(t.Context(), Need{Version: 12, Current: 10}); !errors.Is(err, cache.ErrAhead) {
 			t.Errorf("proven at %d, %v", a.Version, err)
 		}
@@ -71,7 +71,7 @@ func TestAReadThatNamesAVersionIsNotProvenByAnOlderOne(t *testing.T) {
 
 // A proof that somebody has waited for in vain must cost those who come later nothing.
 func TestAReaderThatHasLeftLeavesNothingToProve(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 		f.enter(20, 20)()
 		if _, err := f.confirm(t.Context(), a.writeElsewhere()); err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func TestAReaderThatHasLeftLeavesNothingToProve(t *testing.T) {
 // The next probe may be answered: it is not the proofs that do not come.
 func TestReadsStallOthersOnlyIfTheApiserverHasToldTheVersion(t *testing.T) {
 	for late, want := range map[bool]bool{false: true, true: false} {
-		withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+		withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 			a.noBookmarks = true
 			if a.writeElsewhere(); late {
 				a.probeTime = time.Minute

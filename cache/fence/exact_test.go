@@ -24,7 +24,7 @@ func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, rest i
 }
 
 func TestInventoryAtAVersionConfirmsThePresentState(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		deliver(t, s, a.write(), 0)
 		version := a.writeElsewhere()
 		a.writeElsewhere()
@@ -39,7 +39,7 @@ func TestInventoryAtAVersionConfirmsThePresentState(t *testing.T) {
 
 // What is not known to be the state at the version stays unknown, and is asked for once.
 func TestInventoryAtAVersionConfirmsNoOtherState(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		event := a.write()
 		version := a.writeElsewhere()
 		confirmsAt(t, a, f, version, long, false, 1)
@@ -53,7 +53,7 @@ func TestInventoryAtAVersionConfirmsNoOtherState(t *testing.T) {
 }
 
 func TestRollAtAVersionIsCalledWhereTheRestOfTheListCostsMore(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		version, work := a.writeElsewhere(), f.nextInventoryWork()
 		enough := int64(2*(work-requestWork)-requestWork)/int64(workPerByte) + 1
@@ -64,7 +64,7 @@ func TestRollAtAVersionIsCalledWhereTheRestOfTheListCostsMore(t *testing.T) {
 
 // A client may ask for pages that it does not go on from.
 func TestBeyondTheAllowanceNoInventoryAtAVersionIsTaken(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		version := a.writeElsewhere()
 		f.allowance.charge(time.Minute, 0)
@@ -77,7 +77,7 @@ func TestBeyondTheAllowanceNoInventoryAtAVersionIsTaken(t *testing.T) {
 }
 
 func TestReadersOfAVersionShareItsInventory(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		version := a.writeElsewhere()
 		a.writeElsewhere()
 		var all sync.WaitGroup
@@ -94,7 +94,7 @@ func TestReadersOfAVersionShareItsInventory(t *testing.T) {
 // A version of the future, which the apiserver refuses after three seconds, keeps its reader waiting for a
 // moment, and others not at all.
 func TestFailedInventoryAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		version := a.writeElsewhere()
 		start := time.Now()
 		confirmsAt(t, a, f, version+100, long, false, 0)
@@ -118,7 +118,7 @@ func TestFailedInventoryAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
 
 // The inventory goes on for the readers of the next pages.
 func TestReaderOfAVersionDoesNotWaitLongForItsInventory(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.inventoryTime = quickInventory * 3 / 2
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -140,7 +140,7 @@ func TestReaderOfAVersionDoesNotWaitLongForItsInventory(t *testing.T) {
 }
 
 func TestCloseOfTheStoreEndsTheWaitForAnInventoryAtAVersion(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.inventoryTime = time.Hour
 		version := a.writeElsewhere()
 		time.AfterFunc(time.Millisecond, s.Close)

@@ -26,7 +26,7 @@ func (quietResource) SecondWatch(_ context.Context, _ uint64, _, bookmark func(u
 func ExampleFence() {
 	ctx, cancel := context.WithCancel(context.Background())
 	store := cache.New(cache.Options{}, nil, 10)
-	f := fence.New(store, quietResource{}, func() fence.Cost { return fence.Cost{Share: 0.05, BytesPerSecond: 4 << 20} }, func(error) { cancel() })
+	f := fence.New(store.Store, quietResource{}, func() fence.Cost { return fence.Cost{Share: 0.05, BytesPerSecond: 4 << 20} }, func(error) { cancel() })
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

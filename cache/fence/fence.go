@@ -25,7 +25,7 @@ import (
 //  5. A second watch of the resource delivers bookmarks earlier than the store's own:
 //     the apiserver has no event between its last one and the bookmark ([cache.Store.ConfirmComplete]).
 //
-// While the watch of the store is away, only an inventory proves a state, and the others wait ([cache.Store.Doubt]).
+// While the watch of the store is away, only an inventory proves a state, and the others wait ([cache.Writer.Doubt]).
 //
 // What proofs cost the apiserver beyond what the reads that they prove would cost it is bounded by
 // [Cost]; second watches become rare while they bring no bookmark. Readers whose proof does not come share

@@ -140,7 +140,7 @@ func object(k tree.Key, rv uint64) *tree.Object {
 }
 
 // mustShow checks the version of the newest state, and the one up to which the history is complete.
-func mustShow(t *testing.T, s *cache.Store, newest, complete uint64) {
+func mustShow(t *testing.T, s *cache.Writer, newest, complete uint64) {
 	t.Helper()
 	if got := s.Snapshot().Version; got != newest || s.Streamed() != complete {
 		t.Fatalf("newest state at %d, history complete to %d; want %d and %d", got, s.Streamed(), newest, complete)
@@ -148,7 +148,7 @@ func mustShow(t *testing.T, s *cache.Store, newest, complete uint64) {
 }
 
 // deliver applies an event to the store after a delay.
-func deliver(t *testing.T, s *cache.Store, version uint64, delay time.Duration) {
+func deliver(t *testing.T, s *cache.Writer, version uint64, delay time.Duration) {
 	time.Sleep(delay)
 	if err := s.Apply(cache.Added, object(tree.KeyOf("a", fmt.Sprint(version)), version), time.Now()); err != nil {
 		t.Error(err)
@@ -156,11 +156,11 @@ func deliver(t *testing.T, s *cache.Store, version uint64, delay time.Duration) 
 }
 
 // withFence runs a test with a store at version 10 and its fence.
-func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence)) {
+func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence)) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &fakeAPIServer{version: 10, probeTime: 5 * time.Millisecond}
 		s := cache.New(cache.Options{}, nil, 10)
-		f := New(s, a, func() Cost { return usual }, a.report)
+		f := New(s.Store, a, func() Cost { return usual }, a.report)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { f.Run(ctx) })
@@ -180,7 +180,7 @@ func waitUntilCurrent(f *Fence, ctx context.Context) (version uint64, proof Proo
 func stalled(f *Fence) bool { return f.Facts().Stalled }
 
 func TestFenceOfACurrentStoreCostsOneProbe(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		start := time.Now()
 		version, err := f.currentVersion(t.Context())
 		if err != nil || version != 10 {
@@ -196,7 +196,7 @@ func TestFenceOfACurrentStoreCostsOneProbe(t *testing.T) {
 }
 
 func TestEventOfTheStreamIsProof(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		version := a.write()
 		go deliver(t, s, version, 50*time.Millisecond)
 		if err := f.waitFor(t.Context(), version); err != nil {
@@ -213,7 +213,7 @@ func TestEventOfTheStreamIsProof(t *testing.T) {
 
 // The resource has no event, but the resource version of the cluster has risen.
 func TestSecondWatchConfirmsAQuietResource(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		version := a.writeElsewhere()
 		start := time.Now()
 		if proof, err := f.confirm(t.Context(), version); err != nil || proof != BySecondWatch {
@@ -235,7 +235,7 @@ func TestSecondWatchConfirmsAQuietResource(t *testing.T) {
 }
 
 func TestSecondWatchConfirmsNothingBeforeItsEventsAreApplied(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		event := a.write()
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -256,7 +256,7 @@ func TestSecondWatchConfirmsNothingBeforeItsEventsAreApplied(t *testing.T) {
 // A probe that is running when the question is asked may have read an older version. One later
 // probe is enough for all callers that wait.
 func TestProbeIsSharedOnlyByCallersBeforeIt(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		var wg sync.WaitGroup
 		ask := func(atLeast uint64) {
 			wg.Go(func() {
@@ -279,7 +279,7 @@ func TestProbeIsSharedOnlyByCallersBeforeIt(t *testing.T) {
 }
 
 func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.probeTime = time.Hour
 		var wg sync.WaitGroup
 		for range 3 {
@@ -301,7 +301,7 @@ func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {
 }
 
 func TestAPatientReadOutlastsAnUnreachableAPIServer(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.probeTime = time.Hour // every probe times out
 		time.AfterFunc(time.Minute, func() {
 			a.mu.Lock()
@@ -317,7 +317,7 @@ func TestAPatientReadOutlastsAnUnreachableAPIServer(t *testing.T) {
 }
 
 func TestAPatientReadEndsWithItsContext(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.probeTime = time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -330,7 +330,7 @@ func TestAPatientReadEndsWithItsContext(t *testing.T) {
 // An apiserver that was restored from a backup is behind the store, whose content is then unknown
 // to the apiserver.
 func TestFenceReportsAnAPIServerBehindTheStore(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.version = 7
 		if _, err := f.currentVersion(t.Context()); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.diverged, cache.ErrDiverged) {
 			t.Fatalf("got %v, reported %v", err, a.diverged)
@@ -339,7 +339,7 @@ func TestFenceReportsAnAPIServerBehindTheStore(t *testing.T) {
 }
 
 func TestADeletionProvesItsVersion(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		deliver(t, s, a.write(), 0)
 		version := a.write()
 		if err := s.Apply(cache.Deleted, object("a/11", version), time.Now()); err != nil {
@@ -353,7 +353,7 @@ func TestADeletionProvesItsVersion(t *testing.T) {
 
 // After a proof that did not come, others need not wait for the next.
 func TestStallLastsUntilAProofSucceeds(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.noBookmarks = true
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -382,7 +382,7 @@ func TestStallLastsUntilAProofSucceeds(t *testing.T) {
 }
 
 func TestReadersWaitForTheEndOfTheDoubt(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		s.Doubt()
 		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
@@ -409,7 +409,7 @@ func TestReadersWaitForTheEndOfTheDoubt(t *testing.T) {
 
 // The bookmark of a second watch may be of the history before a restore.
 func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		version := a.write() // the store lacks the event, so that the proof waits for it
 		proven := make(chan error, 1)
 		go func() { _, err := f.confirm(t.Context(), version); proven <- err }()

@@ -14,15 +14,15 @@ import (
 )
 
 // withInventories is withFence before an apiserver that answers inventories.
-func withInventories(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence)) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+func withInventories(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence)) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.inventoryTime = 5 * time.Millisecond
 		test(t, a, s, f)
 	})
 }
 
 func TestInventoryOfASmallResourceReplacesTheProbe(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		want := a.writeElsewhere()
 		start := time.Now()
 		version, err := f.currentVersion(t.Context())
@@ -37,7 +37,7 @@ func TestInventoryOfASmallResourceReplacesTheProbe(t *testing.T) {
 }
 
 func TestInventoryProvesOnceTheMissingEventsHaveArrived(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		event := a.write()
 		want := a.writeElsewhere()
 		version, err := f.currentVersion(t.Context())
@@ -58,7 +58,7 @@ func TestInventoryProvesOnceTheMissingEventsHaveArrived(t *testing.T) {
 
 // An inventory that is running when the question is asked may have read an older version.
 func TestInventoryIsSharedOnlyByCallersBeforeIt(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		var wg sync.WaitGroup
 		ask := func(atLeast uint64) {
 			wg.Go(func() {
@@ -81,7 +81,7 @@ func TestInventoryIsSharedOnlyByCallersBeforeIt(t *testing.T) {
 }
 
 // fill makes the resource too large for an inventory instead of a probe.
-func fill(t *testing.T, a *fakeAPIServer, s *cache.Store) {
+func fill(t *testing.T, a *fakeAPIServer, s *cache.Writer) {
 	t.Helper()
 	for range smallResource + 1 {
 		deliver(t, s, a.write(), 0)
@@ -89,7 +89,7 @@ func fill(t *testing.T, a *fakeAPIServer, s *cache.Store) {
 }
 
 func TestInventoryOfALargerResourceFollowsTheProbe(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		want := a.writeElsewhere()
 		version, err := f.currentVersion(t.Context())
@@ -112,7 +112,7 @@ func TestInventoryOfALargerResourceFollowsTheProbe(t *testing.T) {
 }
 
 func TestInventoryOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		ask := func(probes, inventories int32) {
 			t.Helper()
@@ -147,7 +147,7 @@ func TestInventoryOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T
 }
 
 func TestFailedInventoryFallsBackToTheProbe(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		version := a.writeElsewhere()
 		if got, err := f.currentVersion(t.Context()); err != nil || got != version || a.probes.Load() != 1 {
 			t.Fatal(got, err, a.probes.Load())
@@ -156,7 +156,7 @@ func TestFailedInventoryFallsBackToTheProbe(t *testing.T) {
 }
 
 func TestInventoriesStayWithinTheAllowance(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.inventoryTime, a.inventoryBytes = 100*time.Millisecond, 2<<20
 		start := time.Now()
 		for time.Since(start) < 2*time.Minute {
@@ -176,7 +176,7 @@ func TestInventoriesStayWithinTheAllowance(t *testing.T) {
 }
 
 func TestInventoryThatTheAllowanceNeverCoversIsRarelyRepeated(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.inventoryBytes = 1 << 30
 		for range 20 {
 			if _, _, err := waitUntilCurrent(f, t.Context()); err != nil {
@@ -193,7 +193,7 @@ func TestInventoryThatTheAllowanceNeverCoversIsRarelyRepeated(t *testing.T) {
 
 // The metadata of objects may be so long that no inventory ends in time.
 func TestInventoryThatTakesTooLongIsChargedAndRare(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		deliver(t, s, a.write(), 0)
 		a.inventoryTime, a.inventoryBytes = time.Hour, 100<<20
 		a.writeElsewhere()
@@ -212,7 +212,7 @@ func TestInventoryThatTakesTooLongIsChargedAndRare(t *testing.T) {
 
 // A large inventory must not bar those of the same resource once it has become small.
 func TestInventoriesReturnOnceTheResourceIsSmall(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		var versions []uint64
 		for range 100 {
 			versions = append(versions, a.write())
@@ -246,7 +246,7 @@ func TestInventoriesReturnOnceTheResourceIsSmall(t *testing.T) {
 
 // An inventory that hangs delays neither probes nor second watches.
 func TestProbesDoNotWaitForAnInventoryThatHangs(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		a.inventoryTime = time.Hour
 		a.writeElsewhere()
@@ -268,7 +268,7 @@ func TestProbesDoNotWaitForAnInventoryThatHangs(t *testing.T) {
 }
 
 func TestAHangingInventoryInsteadOfAProbeGivesWayToAProbe(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.inventoryTime = time.Hour
 		start := time.Now()
 		for range 3 {
@@ -281,7 +281,7 @@ func TestAHangingInventoryInsteadOfAProbeGivesWayToAProbe(t *testing.T) {
 
 // The allowance holds on average whatever the readers do, for probes as well.
 func TestProbesPauseWhileTheAllowanceIsOverdrawn(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.probeTime = time.Millisecond
 		f.allowance.charge(time.Hour, 0)
 		start := time.Now()
@@ -325,7 +325,7 @@ func TestAllowanceFollowsItsRate(t *testing.T) {
 
 // A second watch of another Sluice needs the history: a confirmed state is not enough for a bookmark.
 func TestConfirmHistoryWaitsForASecondWatch(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		version := a.writeElsewhere()
 		if err := f.confirmHistory(t.Context(), version); err != nil {
 			t.Fatal(err)
@@ -348,7 +348,7 @@ func TestInventoryCountsNoMoreTimeThanItsBytesExplain(t *testing.T) {
 		{100 * time.Millisecond, 0, requestWork},
 		{time.Second / 2, 1e6, requestWork + 7*time.Millisecond},
 	} {
-		withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 			a.inventoryTime, a.inventoryBytes = tt.took, tt.bytes
 			if _, err := f.currentVersion(t.Context()); err != nil {
 				t.Fatal(err)
@@ -362,7 +362,7 @@ func TestInventoryCountsNoMoreTimeThanItsBytesExplain(t *testing.T) {
 
 // An apiserver without watch cache of the resource sends no bookmarks.
 func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.noBookmarks = true
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -384,8 +384,8 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 
 // An inventory also fails with ErrDiverged when the CRD of the resource has changed.
 func TestInventoryThatShowsADivergenceIsReported(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, _ *Fence) {
-		f := New(s, changedCRD{a}, func() Cost { return usual }, a.report)
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, _ *Fence) {
+		f := New(s.Store, changedCRD{a}, func() Cost { return usual }, a.report)
 		if _, err := f.list(t.Context(), untraced{}, cache.Scope{}, 0); !errors.Is(a.reported(), cache.ErrDiverged) {
 			t.Errorf("got %v, reported %v", err, a.reported())
 		}

@@ -43,7 +43,7 @@ func end(reads []*Read) {
 }
 
 func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		f.inventory.retryAt = time.Now().Add(time.Hour)
 		r := f.begin(1 << 10)
 		if !alone(r) || waits(r) || !(r.work <= quickWork) {
@@ -59,7 +59,7 @@ func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 			t.Error("a read does not wait for the inventory of a resource as small")
 		}
 	})
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		for range smallResource {
 			deliver(t, s, a.write(), 0)
 		}
@@ -71,7 +71,7 @@ func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 
 // The client of a forwarded read may take long to read the response.
 func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		slow := underWay(f, 3, 1<<20)
 		for _, r := range slow {
 			r.forward()
@@ -99,7 +99,7 @@ func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
 
 // Of a quiet resource only the inventory is a proof: reads share it if they would cost as much.
 func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		work := f.nextInventoryWork()
 		enough := int(2 * (work - requestWork) / readWork(0))
@@ -138,7 +138,7 @@ func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
 
 // Readers that have shared a proof come back one after the other.
 func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		f.rising, f.risingAt = true, time.Now()
 		time.Sleep(quietAfter)
@@ -168,7 +168,7 @@ func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
 
 // Nobody waits for a herd that does not come back.
 func TestAnInventoryGathersReadersForAWhile(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		f.rising, f.risingAt = true, time.Now()
 		time.Sleep(quietAfter)
@@ -190,7 +190,7 @@ func TestAnInventoryGathersReadersForAWhile(t *testing.T) {
 
 // Beyond the allowance an inventory is taken if the reads that wait for it would cost the apiserver more.
 func TestReadsLendTheInventoryWhatTheyWouldCost(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		a.inventoryBytes = 1 << 20
 		f.allowance.charge(time.Hour, 0)
@@ -222,7 +222,7 @@ func TestReadsLendTheInventoryWhatTheyWouldCost(t *testing.T) {
 
 // Readers that arrive one after the other wait for the proof that the first of them has begun to wait for.
 func TestALaterReadBringsTheInventoryForward(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		fill(t, a, s)
 		f.allowance.charge(time.Hour, 0)
 		version := a.writeElsewhere()
@@ -242,7 +242,7 @@ func TestALaterReadBringsTheInventoryForward(t *testing.T) {
 }
 
 func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		forward := func(bytes int64, took time.Duration) {
 			r := f.begin(bytes)
 			r.forward()
@@ -273,7 +273,7 @@ func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
 
 // A read that the caller does not let pass has been refused: to ask again would claim room again.
 func TestAReadIsAskedOnceWhetherItMayPass(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 		a.writeElsewhere()
 		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()} // so that it may pass whenever Next is asked
 		asked := 0

@@ -35,7 +35,7 @@ func recoverAll(t *testing.T, f *Fence, n int, limit time.Duration) (succeed int
 
 // The resource is so large that nobody takes an inventory of it otherwise.
 func TestReadersWhoseProofDoesNotComeShareOneInventory(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 		a.noBookmarks, a.inventoryTime = true, time.Second
 		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
 		a.writeElsewhere()
@@ -54,7 +54,7 @@ func TestReadersWhoseProofDoesNotComeShareOneInventory(t *testing.T) {
 }
 
 func TestEventsThatAreHeldBackReplaceTheStoreWhileAReaderWaits(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 		a.noBookmarks, a.inventoryTime = true, time.Second
 		a.write()
 		ctx, cancel := context.WithTimeout(t.Context(), mendAfter+time.Second)
@@ -75,7 +75,7 @@ func TestEventsThatAreHeldBackReplaceTheStoreWhileAReaderWaits(t *testing.T) {
 
 // Otherwise a reader of a store that is always some seconds late would never be answered.
 func TestAReaderThatWaitsNeedsNoNewerVersionThanWhenItBegan(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.noBookmarks = true
 		first := a.write()
 		go func() {
@@ -93,7 +93,7 @@ func TestAReaderThatWaitsNeedsNoNewerVersionThanWhenItBegan(t *testing.T) {
 }
 
 func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 		busy := &cache.RetryAfterError{After: 5 * time.Second, Err: errNoList}
 		a.refuses = busy
 		for range 100 {
@@ -135,7 +135,7 @@ func (a busy) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory,
 }
 
 func TestAnInventoryThatIsRefusedIsTakenAgainWhenTheApiserverSays(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 		a.noBookmarks, f.apiserver = true, busy{a}
 		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
 		a.writeElsewhere()

@@ -70,7 +70,7 @@ func TestEachReadJoinsTheWorkThatProvesItsState(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+			withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
 				l := &ledger{waiting: map[string]int{}}
 				f.Shares = func(name string) Shared { return &sharedWork{l, name} }
 				test.prepare(a)

@@ -76,7 +76,7 @@ func passAll(context.Context, *Fence, Need) (Answer, error) { return Answer{}, e
 type simulation struct {
 	cell
 	policy
-	store *cache.Store
+	store *cache.Writer
 	cores chan struct{} // holds a token for each core that works
 
 	mu       sync.Mutex // guards the fields below
@@ -219,7 +219,7 @@ func simulate(t *testing.T, c cell, p policy) (result figures) {
 			objects, s.versions = append(objects, object(k, uint64(i+1))), append(s.versions, uint64(i+1))
 		}
 		s.store = cache.New(cache.Options{}, objects, s.version)
-		f := New(s.store, s, func() Cost { return usual }, func(err error) { panic(err) })
+		f := New(s.store.Store, s, func() Cost { return usual }, func(err error) { panic(err) })
 		f.inventory = inventoryRecord{perObject: int64(c.entry), at: time.Now()}
 		_, saved := usual.most()
 		f.allowance.charge(time.Second, int64(saved)) // as after a while

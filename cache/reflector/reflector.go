@@ -30,7 +30,7 @@ type Options struct {
 type Reflector struct {
 	source      ListerWatcher
 	options     Options
-	store       *cache.Store  // nil while none is published
+	store       *cache.Writer // nil while none is published
 	began       time.Time     // when the store began to be read
 	took        time.Duration // of the last fill
 	backoff     backoff

@@ -85,7 +85,7 @@ func (r *Reflector) compare(ctx context.Context) error {
 }
 
 // endUnexplained rebuilds a store that is still in doubt after a while, unless it has ended by then.
-func (r *Reflector) endUnexplained(s *cache.Store) (stop func() bool) {
+func (r *Reflector) endUnexplained(s *cache.Writer) (stop func() bool) {
 	return time.AfterFunc(explainLimit, func() {
 		select {
 		case <-s.Done():

@@ -38,7 +38,7 @@ func (r *Reflector) publish(objects []*tree.Object, version uint64) {
 	r.store = cache.New(r.options.Store(), objects, version)
 	r.took = time.Since(r.began)
 	r.heldBack, r.cut = false, 0
-	r.options.Publish(r.store)
+	r.options.Publish(r.store.Store)
 }
 
 // sorted returns objects in the order of their keys.

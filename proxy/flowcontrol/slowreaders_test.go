@@ -31,7 +31,7 @@ func churned(t *testing.T) (*cache.Store, *cache.Snapshot) {
 			t.Fatal(err)
 		}
 	}
-	return s, before
+	return s.Store, before
 }
 
 // readers tracks readers and records which were told to end.

@@ -87,7 +87,7 @@ func (p *prehistory) extend(ctx context.Context, version uint64) bool {
 // knows reports whether the events after version are known, and whether they cannot be. The caller must
 // hold mu.
 func (p *prehistory) knows(version uint64) (known, hopeless bool) {
-	return p.store.Knows(version), version <= p.gone || !p.store.CanAddPrehistory(p.until)
+	return p.store.Prehistory.Knows(version), version <= p.gone || !p.store.Prehistory.CanExtend(p.until)
 }
 
 // read makes reads until no caller waits for one.
@@ -118,7 +118,7 @@ func (p *prehistory) readFrom(versions []uint64) {
 	})
 	p.mu.Unlock()
 	for range prehistoryTries {
-		if len(versions) == 0 || !p.store.CanAddPrehistory(p.until) {
+		if len(versions) == 0 || !p.store.Prehistory.CanExtend(p.until) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(p.ctx, prehistoryLimit)
@@ -127,8 +127,8 @@ func (p *prehistory) readFrom(versions []uint64) {
 		expired := errors.Is(err, reflector.ErrExpired)
 		p.mu.Lock()
 		if err == nil {
-			p.store.AddPrehistory(versions[0], p.until, changes)
-			expired = !p.store.Knows(versions[0]) // they take too much memory
+			p.store.Prehistory.Extend(versions[0], p.until, changes)
+			expired = !p.store.Prehistory.Knows(versions[0]) // they take too much memory
 		}
 		if expired {
 			p.gone = max(p.gone, versions[0])

@@ -59,7 +59,7 @@ func TestOneReadOfThePrehistoryServesAllWatchesThatComeBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var running sync.WaitGroup
 				c := row.changes
-				p := &prehistory{source: &c, store: cache.New(cache.Options{}, nil, until), until: until, ctx: t.Context(), run: running.Go}
+				p := &prehistory{source: &c, store: cache.New(cache.Options{}, nil, until).Store, until: until, ctx: t.Context(), run: running.Go}
 				got := make([]bool, len(row.asked))
 				for i, version := range row.asked {
 					running.Go(func() { got[i] = p.extend(t.Context(), version) })
@@ -98,7 +98,7 @@ func TestReadOfThePrehistoryKeepsWhatTheOneBeforeHasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running sync.WaitGroup
 		c := changes{took: time.Second}
-		p := &prehistory{source: &c, store: cache.New(cache.Options{}, nil, 100), until: 100, ctx: t.Context(), run: running.Go}
+		p := &prehistory{source: &c, store: cache.New(cache.Options{}, nil, 100).Store, until: 100, ctx: t.Context(), run: running.Go}
 		extend := func(version uint64) {
 			if !p.extend(t.Context(), version) {
 				t.Errorf("%d is not known", version)
@@ -118,7 +118,7 @@ func TestReadOfThePrehistoryKeepsWhatTheOneBeforeHasTold(t *testing.T) {
 func TestCallerDoesNotWaitForThePrehistoryLongerThanItLikes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running sync.WaitGroup
-		p := &prehistory{source: &changes{took: 2 * time.Second}, store: cache.New(cache.Options{}, nil, 100), until: 100, ctx: t.Context(), run: running.Go}
+		p := &prehistory{source: &changes{took: 2 * time.Second}, store: cache.New(cache.Options{}, nil, 100).Store, until: 100, ctx: t.Context(), run: running.Go}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()

@@ -28,7 +28,7 @@ func held(t *testing.T, r *Registry, name string, h heldStore) *entry {
 	for i := range h.objects {
 		objects = append(objects, &tree.Object{Key: tree.Key(fmt.Sprintf("k%05d", i)), RV: 1, Data: make([]byte, 1000)})
 	}
-	store := cache.New(cache.Options{}, objects, 10)
+	store := cache.New(cache.Options{}, objects, 10).Store
 	if h.watched {
 		cursor, err := store.Watch(cache.Scope{}, 10)
 		if err != nil {

@@ -42,7 +42,7 @@ func podsOfAge(b testing.TB, n int, age time.Duration) *resources.CachedResource
 	}
 	slices.SortFunc(objects, func(a, b *tree.Object) int { return cmp.Compare(a.Key, b.Key) })
 	c := &resources.CachedResource{
-		Encoders: new(sync.Map), Store: cache.New(cache.Options{}, objects, uint64(n)),
+		Encoders: new(sync.Map), Store: cache.New(cache.Options{}, objects, uint64(n)).Store,
 		Description: &discovery.Description{Resource: codec.Resource{
 			Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: codec.Protobuf, Namespaced: true,
 		}},
@@ -118,7 +118,7 @@ func scatteredPods(b testing.TB, pods, nodes int) *resources.CachedResource {
 		o.Fields = make([]string, *index+1)
 		o.Fields[*index] = fmt.Sprint("node", i%nodes)
 	}
-	c.Store = cache.New(cache.Options{Index: index}, objects, uint64(pods))
+	c.Store = cache.New(cache.Options{Index: index}, objects, uint64(pods)).Store
 	return c
 }
 

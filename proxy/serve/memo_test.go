@@ -25,7 +25,7 @@ func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 			for _, node := range []string{"", "node7"} {
 				t.Run(accept+" "+coding+" "+node, func(t *testing.T) {
 					c, budget := *made, tree.NewBudget(1<<30)
-					c.Encoders, c.Store = new(sync.Map), cache.New(cache.Options{Index: made.Fields.Index()}, objects, pods)
+					c.Encoders, c.Store = new(sync.Map), cache.New(cache.Options{Index: made.Fields.Index()}, objects, pods).Store
 					memoizing, plain := newEnv(t, &c, Options{Encoded: budget}), newEnv(t, &c, Options{})
 					list := func(e *env) []byte {
 						url := scattered
@@ -65,7 +65,7 @@ func changeFirst(t *testing.T, store *cache.Store, node string) {
 	for o := range state.Objects(tree.Range{}) {
 		if _, ok := o.Label("z"); ok && node == "" || slices.Contains(o.Fields, node) {
 			o = &tree.Object{Key: o.Key, RV: state.Version + 1, Data: last.Data, Labels: o.Labels, Fields: o.Fields}
-			if err := store.Apply(cache.Modified, o, time.Now()); err != nil {
+			if err := (&cache.Writer{Store: store}).Apply(cache.Modified, o, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			return

@@ -22,7 +22,7 @@ const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x80000
 // beforeHistory returns a resource whose history begins at version 50.
 func beforeHistory() *resources.CachedResource {
 	c := servetest.Foos(3)
-	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50)
+	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50).Store
 	return c
 }
 

@@ -39,7 +39,7 @@ func (e *env) updateAll(objects int) {
 		at := time.Now().Add(time.Duration(round+1) * 2 * time.Hour)
 		for i := range objects {
 			version := e.Resource.Store.Streamed() + 1
-			if err := e.Resource.Store.Apply(cache.Modified, servetest.Foo(i, version), at); err != nil {
+			if err := e.Writer().Apply(cache.Modified, servetest.Foo(i, version), at); err != nil {
 				e.Fatal(err)
 			}
 		}
@@ -134,7 +134,7 @@ func TestEndedStoreIsReadToItsEndInTime(t *testing.T) {
 		for i := range 400 {
 			e.Apply(cache.Added, servetest.Foo(10+i, uint64(10+i)))
 		}
-		e.Resource.Store.Close()
+		e.Writer().Close()
 		start := time.Now()
 		<-c.Done
 		if took := time.Since(start); took > response.WriteTimeout+10*c.Slow { // the stall is noticed after some writes

@@ -45,7 +45,7 @@ func TestUpdateCompressesOneSegmentAgain(t *testing.T) {
 			}
 			for i := range updates {
 				version := c.Store.Snapshot().Version + 1
-				if err := c.Store.Apply(cache.Modified, servetest.Foo(i*objects/updates, version), time.Now()); err != nil {
+				if err := (&cache.Writer{Store: c.Store}).Apply(cache.Modified, servetest.Foo(i*objects/updates, version), time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -70,7 +70,7 @@ func TestConsistentRead(t *testing.T) {
 		{law: "WaitsForTheProbe", url: list, version: 3, slow: time.Second, reason: "up-to-date", took: time.Second},
 		{law: "IsProvenByAnEvent", url: list, version: 4, at: soon, happens: event(4), reason: "own-watch", took: soon},
 		{law: "IsProvenByALaterEvent", url: list, version: 4, at: soon, happens: event(7), reason: "own-watch", took: soon},
-		{law: "IsProvenByABookmark", url: list, version: 9, at: soon, happens: func(e *servetest.Env) { _ = e.Resource.Store.ApplyBookmark(9) }, reason: "own-watch", took: soon},
+		{law: "IsProvenByABookmark", url: list, version: 9, at: soon, happens: func(e *servetest.Env) { _ = e.Writer().ApplyBookmark(9) }, reason: "own-watch", took: soon},
 		{law: "IsNotProvenByALateEvent", url: list, version: 4, at: 4 * time.Millisecond, happens: event(4), reason: "small-read", passes: true, took: silentWait},
 		{law: "OfABusyResourceIsProvenByALaterEvent", url: list, busy: true, version: 5, at: 10 * time.Millisecond, happens: event(5), reason: "own-watch", took: 10 * time.Millisecond},
 		{law: "BesideOthersIsProvenByALaterEvent", url: list, shared: true, version: 4, at: 10 * time.Millisecond, happens: event(4), reason: "own-watch", took: 10 * time.Millisecond},
@@ -102,13 +102,13 @@ func TestConsistentRead(t *testing.T) {
 
 		{law: "InDoubtIsNotProvenByItsVersion", url: list, resource: servetest.HugeFoos, doubt: true, version: 3, reason: "not-proven-in-time", passes: true, took: fresh.ProofLimit},
 		{law: "InDoubtIsNotProvenByASecondWatch", url: list, resource: servetest.HugeFoos, doubt: true, version: 9, bookmark: 9, reason: "not-proven-in-time", passes: true, took: fresh.ProofLimit},
-		{law: "InDoubtIsProvenByTheVerdict", url: list, resource: servetest.HugeFoos, doubt: true, version: 3, at: time.Second, happens: func(e *servetest.Env) { e.Resource.Store.Trust() }, reason: "own-watch", took: time.Second},
+		{law: "InDoubtIsProvenByTheVerdict", url: list, resource: servetest.HugeFoos, doubt: true, version: 3, at: time.Second, happens: func(e *servetest.Env) { e.Writer().Trust() }, reason: "own-watch", took: time.Second},
 		{law: "InDoubtIsProvenByAnInventory", url: list, doubt: true, version: 9, listed: present, reason: "roll-call"},
 
 		{law: "PassesWhileTheAPIServerCannotBeReached", url: list, reason: "not-proven-in-time", passes: true},
 		{law: "PassesWhileTheAPIServerIsSlow", url: list, version: 3, slow: time.Minute, reason: "not-proven-in-time", passes: true, took: fresh.ProofLimit},
 		{
-			law: "PassesWhenTheStoreEnds", url: list, resource: servetest.HugeFoos, version: 9, at: time.Second, happens: func(e *servetest.Env) { e.Resource.Store.Close() },
+			law: "PassesWhenTheStoreEnds", url: list, resource: servetest.HugeFoos, version: 9, at: time.Second, happens: func(e *servetest.Env) { e.Writer().Close() },
 			reason: "not-proven-in-time", passes: true, took: time.Second,
 		},
 	} {
@@ -125,7 +125,7 @@ func TestConsistentRead(t *testing.T) {
 				}
 				e.Apiserver.Slow = row.slow
 				if row.doubt {
-					e.Resource.Store.Doubt()
+					e.Writer().Doubt()
 					time.Sleep(time.Nanosecond) // an inventory must be asked for later
 				}
 				if row.busy {
@@ -181,7 +181,7 @@ func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
 		read(servetest.FooList, "not-proven-in-time", true, fresh.ProofLimit)
 		read(servetest.FooList, "not-proven-in-time", true, 0)
 		read(stream, "not-proven-in-time", true, 0)
-		if err := e.Resource.Store.ApplyBookmark(9); err != nil {
+		if err := e.Writer().ApplyBookmark(9); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -201,7 +201,7 @@ func TestARetryNeedsNoNewerVersionThanTheFirstAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Apiserver.Set(12, 0)
-		if err := e.Resource.Store.ApplyBookmark(9); err != nil {
+		if err := e.Writer().ApplyBookmark(9); err != nil {
 			t.Fatal(err)
 		}
 		retried := time.Now()

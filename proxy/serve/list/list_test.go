@@ -102,7 +102,7 @@ func TestPageByAnIndexedFieldEndsWhereTheAPIServerKnowsIt(t *testing.T) {
 			o.Fields[*fields.Index()] = map[int]string{0: "a", 2: "a"}[i]
 			objects = append(objects, o)
 		}
-		c.Store = cache.New(cache.Options{Index: fields.Index()}, objects, 6)
+		c.Store = cache.New(cache.Options{Index: fields.Index()}, objects, 6).Store
 		c.Description.Fields, c.Description.Resource.Style = fields, row.style
 		m, want := handlertest.New(t, c, serve.Options{}).List(byNode+row.query).Metadata, ""
 		if row.last != "" {

@@ -47,14 +47,14 @@ func deleted(i int, version uint64) step {
 // bookmarked is a bookmark on the watch of the store.
 func bookmarked(version uint64) step {
 	return func(e *servetest.Env, _ *servetest.WatchClient) {
-		if err := e.Resource.Store.ApplyBookmark(version); err != nil {
+		if err := e.Writer().ApplyBookmark(version); err != nil {
 			e.Error(err)
 		}
 	}
 }
 
 // storeEnds is the end of the history, as after a 410 of the apiserver.
-func storeEnds(e *servetest.Env, _ *servetest.WatchClient) { e.Resource.Store.Close() }
+func storeEnds(e *servetest.Env, _ *servetest.WatchClient) { e.Writer().Close() }
 
 // current sets the version of the apiserver.
 func current(version uint64) step {

@@ -66,7 +66,7 @@ func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing
 func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servetest.Foos(3)
-		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 3)
+		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 3).Store
 		e := handlertest.New(t, c, serve.Options{})
 		client := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		stalls(e, client)
@@ -307,6 +307,6 @@ func TestInitialEventsOfASlowReaderEndAfterTheEventsOfTheirVersion(t *testing.T)
 // beforeHistory returns a resource whose history begins at version 50.
 func beforeHistory() *resources.CachedResource {
 	c := servetest.Foos(3)
-	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50)
+	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50).Store
 	return c
 }

@@ -30,7 +30,7 @@ func Foos(n int) *resources.CachedResource {
 	}
 	return &resources.CachedResource{
 		Encoders: new(sync.Map),
-		Store:    cache.New(cache.Options{HistoryAge: time.Hour, HistoryBytes: 1 << 20}, objects, uint64(n)),
+		Store:    cache.New(cache.Options{HistoryAge: time.Hour, HistoryBytes: 1 << 20}, objects, uint64(n)).Store,
 		Description: &discovery.Description{Resource: codec.Resource{
 			Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList",
 			Style: codec.Unstructured, Source: codec.JSON, Namespaced: true,
@@ -141,10 +141,13 @@ func (e *Env) Do(w http.ResponseWriter, r *http.Request) request.Outcome {
 	return request.From(r.Context()).Outcome
 }
 
+// Writer returns the writer of the store.
+func (e *Env) Writer() *cache.Writer { return &cache.Writer{Store: e.Resource.Store} }
+
 // Apply applies an event to the store.
 func (e *Env) Apply(t cache.Type, o *tree.Object) {
 	e.Helper()
-	if err := e.Resource.Store.Apply(t, o, time.Now()); err != nil {
+	if err := e.Writer().Apply(t, o, time.Now()); err != nil {
 		e.Fatal(err)
 	}
 }

@@ -23,6 +23,6 @@ func PaddedFoos(n, padding int) *resources.CachedResource {
 	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
 		objects = append(objects, &tree.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), padding)...)})
 	}
-	c.Store = cache.New(cache.Options{}, objects, uint64(n))
+	c.Store = cache.New(cache.Options{}, objects, uint64(n)).Store
 	return c
 }

@@ -45,7 +45,7 @@ func AgingFoos(t *testing.T, n int, age func(i int) time.Duration) *resources.Ca
 	for i := range n {
 		objects = append(objects, AgingFoo(i, uint64(i+1), time.Now().Add(-age(i))))
 	}
-	c.Store = cache.New(cache.Options{HistoryAge: time.Hour, HistoryBytes: 1 << 20}, objects, uint64(n))
+	c.Store = cache.New(cache.Options{HistoryAge: time.Hour, HistoryBytes: 1 << 20}, objects, uint64(n)).Store
 	columns, err := table.Custom(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func EventOf(t *testing.T, c *resources.CachedResource, kind cache.Type, o *tree
 		t.Fatal(err)
 	}
 	defer cursor.Close()
-	if err := c.Store.Apply(kind, o, time.Now()); err != nil {
+	if err := (&cache.Writer{Store: c.Store}).Apply(kind, o, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	events := make([]*cache.Event, 1)
