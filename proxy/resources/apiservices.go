@@ -16,15 +16,15 @@ var errTakenOver = errors.New("APIService has changed")
 // followAPIServices has the stores of a group and version rebuilt when its APIService leads to an
 // extension server. Nothing else shows that: the apiserver itself goes on serving the watches that are
 // open.
-func (r *Registry) followAPIServices(ctx context.Context) {
-	r.follow(ctx, apiServices, func(name string, _ uint64) {
-		r.checkServers(ctx, r.of(func(gvr schema.GroupVersionResource) bool { return gvr.Version+"."+gvr.Group == name }))
+func (d *definitions) followAPIServices(ctx context.Context) {
+	d.follow(ctx, apiServices, func(name string, _ uint64) {
+		d.checkServers(ctx, d.entries.of(func(gvr schema.GroupVersionResource) bool { return gvr.Version+"."+gvr.Group == name }))
 	})
 }
 
 // checkServers rebuilds stores that an extension server serves, or of which that cannot be found out for some seconds.
-func (r *Registry) checkServers(ctx context.Context, stores []*entry) {
-	r.check(ctx, stores, (*entry).checkServer, errTakenOver)
+func (d *definitions) checkServers(ctx context.Context, stores []*entry) {
+	d.check(ctx, stores, (*entry).checkServer, errTakenOver)
 }
 
 // checkServer rebuilds the store if an extension server serves the resource. The error means that this

@@ -29,7 +29,7 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 				steps = append(steps, step{"watchlist", d.Stream(d.InitialEventsEnd("20"))})
 			}
 			e.SetSteps(script(steps))
-			e.registry.checkServers(t.Context(), e.registry.of(func(schema.GroupVersionResource) bool { return true }))
+			e.registry.definitions.checkServers(t.Context(), e.registry.entries.of(func(schema.GroupVersionResource) bool { return true }))
 			pass(time.Minute)
 			e.CheckPlayed(t)
 			want := uint64(10)

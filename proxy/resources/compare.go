@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -16,12 +17,11 @@ import (
 // errMismatch is the reason to rebuild a store that differs from the apiserver.
 var errMismatch = errors.New("the store differs from the apiserver")
 
-// compareUntilDone compares a store with the apiserver every Options.CheckEvery, until the store ends. Up to as
-// much again is added at random, so that replicas and resources spread out. A store that differs must not be
-// served, whatever the cause: it is rebuilt.
-func (r *Registry) compareUntilDone(ctx context.Context, e *entry, source *listwatch.Session, s *cache.Store) {
+// compareUntilDone compares a store with the apiserver until the store ends. Up to as much again is added at random to each
+// pause, so that replicas and resources spread out. A store that differs must not be served, whatever the cause: it is rebuilt.
+func (e *entry) compareUntilDone(ctx context.Context, pause time.Duration, source *listwatch.Session, s *cache.Store) {
 	for {
-		next, stop := context.WithTimeout(ctx, r.options.CheckEvery+rand.N(r.options.CheckEvery))
+		next, stop := context.WithTimeout(ctx, pause+rand.N(pause))
 		ended := wait.For(next, s.Done(), nil)
 		stop()
 		if ended || ctx.Err() != nil {

@@ -17,13 +17,13 @@ var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "
 // followCRDs has the store of a custom resource rebuilt, or go on with other columns, as soon as its CRD changes. The apiserver
 // serves new lists and watches by the new CRD at once, but keeps open watches for up to two minutes, until requests in progress
 // have ended.
-func (r *Registry) followCRDs(ctx context.Context) {
-	r.follow(ctx, crds, func(name string, version uint64) {
-		stores := r.of(func(gvr schema.GroupVersionResource) bool { return gvr.GroupResource().String() == name })
+func (d *definitions) followCRDs(ctx context.Context) {
+	d.follow(ctx, crds, func(name string, version uint64) {
+		stores := d.entries.of(func(gvr schema.GroupVersionResource) bool { return gvr.GroupResource().String() == name })
 		for _, e := range stores {
 			e.crd.Store(version)
 		}
-		r.check(ctx, stores, (*entry).verifyCRD, discovery.ErrChanged)
+		d.check(ctx, stores, (*entry).verifyCRD, discovery.ErrChanged)
 	})
 }
 

@@ -26,9 +26,7 @@ type discarded struct {
 // taken for one of the present history, unless the other store has last shown it. Else a client that lists at the
 // apiserver, which is ahead of the store, would have to list again for ever. Once ctx has ended, nobody is asked.
 func (r *Registry) Discarded(ctx context.Context, gvr schema.GroupVersionResource, version uint64) bool {
-	r.mu.RLock()
-	e := r.entries[gvr]
-	r.mu.RUnlock()
+	e := r.entries.get(gvr)
 	if e == nil {
 		return false
 	}

@@ -105,7 +105,7 @@ func TestVersionsOfTheNextHistoryAreKnownWhileItHasNoStore(t *testing.T) {
 		pass(5 * time.Second)
 		e.CheckPlayed(t)
 		r := e.registry
-		for _, u := range usages(r.all(), time.Now()) {
+		for _, u := range usages(r.entries.all(), time.Now()) {
 			r.room.mu.Lock()
 			r.evict(u, time.Now())
 			r.room.mu.Unlock()

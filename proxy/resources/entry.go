@@ -60,7 +60,7 @@ type entry struct {
 }
 
 // newEntry returns the entry of a resource that a user has read. ctx is the context of its reflector, and stop ends it.
-func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *demand, ctx context.Context,
+func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, d *demand, ctx context.Context,
 	stop context.CancelFunc) *entry {
 	e := &entry{
 		gvr: gvr, startedBy: user, demand: d, stop: stop, filled: func() {},
@@ -72,12 +72,24 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 		Opened:         func() func() { return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource) },
 		ColumnsChanged: e.updateColumns,
 		Describe:       func(ctx context.Context) (func(), error) { return r.descriptions.enter(ctx, 0, user, d) },
-		Fill:           func(ctx context.Context, bytes int64) error { return r.beginFill(ctx, e, bytes) },
-		Compare:        func(ctx context.Context, bytes int64) (func(), error) { return r.fills.enter(ctx, bytes, user, d) },
-		Read:           func(o *tree.Object) { r.reads(e, o.Size()) },
+		Fill: func(ctx context.Context, bytes int64) error {
+			if err := e.beginFill(ctx, &r.fills, bytes); err != nil {
+				return err
+			}
+			if !r.claimFill(e, bytes) {
+				return errNoRoom
+			}
+			return nil
+		},
+		Compare: func(ctx context.Context, bytes int64) (func(), error) { return r.fills.enter(ctx, bytes, user, d) },
+		Read:    func(o *tree.Object) { r.reads(e, o.Size()) },
 	})
 	e.reflector = reflector.New(e.client, reflector.Options{
-		Store:   func() cache.Options { return r.storeOptions(e) },
+		Store: func() cache.Options {
+			o := r.options.Store
+			o.Index = e.client.Session().Description().Fields.Index()
+			return o
+		},
 		Publish: func(s *cache.Store) { r.publish(ctx, e, s) },
 		Report: func(err error) {
 			e.log.Warn("reflector interrupted", zap.Error(err))
@@ -113,16 +125,11 @@ func (e *entry) refused() {
 }
 
 // beginFill waits until the store may be filled, with about so many bytes.
-func (r *Registry) beginFill(ctx context.Context, e *entry, bytes int64) (err error) {
+func (e *entry) beginFill(ctx context.Context, all *fills, bytes int64) (err error) {
 	e.progress.guessed(bytes)
 	e.filled() // of a streaming list that gave way to a list
-	if e.filled, err = r.fills.enter(ctx, bytes, e.startedBy, e.demand); err != nil {
-		return err
-	}
-	if !r.claimFill(e, bytes) {
-		return errNoRoom
-	}
-	return nil
+	e.filled, err = all.enter(ctx, bytes, e.startedBy, e.demand)
+	return err
 }
 
 // extrapolate estimates the size of the resource by what a fill has read that broke off: the first object alone
@@ -135,12 +142,6 @@ func (e *entry) extrapolate() {
 
 // errNoRoom ends a fill for which there is no room.
 var errNoRoom = errors.New("stores are too large")
-
-func (r *Registry) storeOptions(e *entry) cache.Options {
-	o := r.options.Store
-	o.Index = e.client.Session().Description().Fields.Index()
-	return o
-}
 
 // reflect runs the reflector of an entry and removes the entry when it has ended. The entry of a
 // resource whose store is too large stays for a while to give that reason. Readers that wait for the store are woken
@@ -157,14 +158,15 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 	case run == nil:
 	case errors.Is(err, reflector.ErrAbsent):
 		e.log.Info("resource is not cacheable", zap.Error(err))
-		r.absent(e.gvr)
+		r.notCacheable.Add(e.gvr, nil, notCacheableFor)
+		r.mu.Lock()
+		delete(r.demands, e.gvr)
+		r.mu.Unlock()
 	case e.tooLarge.Load() && e.claimed > 0: // it exists
 		e.progress.failed()
 		wait.Pause(run, tooLargeFor)
 	}
-	r.mu.Lock()
-	delete(r.entries, e.gvr)
-	r.mu.Unlock()
+	r.entries.set(e.gvr, nil)
 	e.progress.end()
 }
 
@@ -180,9 +182,10 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	}
 	e.succeed(s.Snapshot().Version)
 	session := e.client.Session()
+	cost := func() fence.Cost { return *r.proofCostNow.Load() }
 	c := &CachedResource{
 		Description: session.Description(),
-		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, r.proofCost, e.reflector.Rebuild),
+		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, cost, e.reflector.Rebuild),
 		Encoders: new(sync.Map), Now: r.options.Upstream.Clock.Now,
 		StreamingLists: e.reflector.StreamingLists(), session: session, entry: e, columnsChanged: make(chan struct{}),
 	}
@@ -191,9 +194,9 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
-	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, session, s) })
+	r.goroutines.Go(func() { e.compareUntilDone(ctx, r.options.CheckEvery, session, s) })
 	e.current.Store(c)
-	r.goroutines.Go(func() { r.check(ctx, []*entry{e}, (*entry).verifyCRD, discovery.ErrChanged) })
+	r.goroutines.Go(func() { r.definitions.check(ctx, []*entry{e}, (*entry).verifyCRD, discovery.ErrChanged) })
 	if c.fillsAgain() {
 		r.goroutines.Go(func() { e.fillAgain(ctx, s, c.FillAgain) })
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,6 +13,7 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/proxy/listwatch"
+	"sluice/proxy/upstream"
 	"sluice/proxy/wait"
 )
 
@@ -22,13 +24,22 @@ const (
 	followRetry = time.Second
 )
 
+// definitions rebuilds stores when the objects change that define their resources: APIServices and CRDs.
+type definitions struct {
+	upstream   *upstream.Upstream
+	watches    func(group, version, resource string) (closed func())
+	log        *zap.Logger
+	entries    *entries
+	goroutines *sync.WaitGroup
+}
+
 // follow calls changed with the name of each object of a resource, which has no namespaces, once it is known and whenever it has
 // changed, and with the version at which that was known. If the apiserver seems not to have the resource, follow looks for it
 // again from time to time: somebody else may have answered.
-func (r *Registry) follow(ctx context.Context, gvr schema.GroupVersionResource, changed func(name string, version uint64)) {
-	log := r.options.Log.With(zap.Stringer("resource", gvr.GroupResource()))
-	follower := listwatch.NewFollower(r.options.Upstream, gvr, func() func() {
-		return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource)
+func (d *definitions) follow(ctx context.Context, gvr schema.GroupVersionResource, changed func(name string, version uint64)) {
+	log := d.log.With(zap.Stringer("resource", gvr.GroupResource()))
+	follower := listwatch.NewFollower(d.upstream, gvr, func() func() {
+		return d.watches(gvr.Group, gvr.Version, gvr.Resource)
 	})
 	for failed := ""; ctx.Err() == nil; {
 		err := follower.Follow(ctx, func(key tree.Key, version uint64) { changed(string(key), version) })
@@ -56,10 +67,10 @@ const (
 )
 
 // check checks some stores, again for some seconds if that fails, and rebuilds those of which it goes on failing, for a reason.
-func (r *Registry) check(ctx context.Context, stores []*entry, check func(*entry, context.Context) error, reason error) {
+func (d *definitions) check(ctx context.Context, stores []*entry, check func(*entry, context.Context) error, reason error) {
 	failed := slices.DeleteFunc(stores, func(e *entry) bool { return check(e, ctx) == nil })
 	if len(failed) > 0 {
-		r.goroutines.Go(func() { checkAgain(ctx, failed, check, reason) })
+		d.goroutines.Go(func() { checkAgain(ctx, failed, check, reason) })
 	}
 }
 
@@ -75,14 +86,4 @@ func checkAgain(ctx context.Context, failed []*entry, check func(*entry, context
 			return err == nil || try == checkTries
 		})
 	}
-}
-
-// of returns the entries of some resources.
-func (r *Registry) of(which func(schema.GroupVersionResource) bool) (entries []*entry) {
-	for gvr, e := range r.all() {
-		if which(gvr) {
-			entries = append(entries, e)
-		}
-	}
-	return entries
 }

@@ -25,7 +25,7 @@ type Limits struct {
 
 // Memory returns about how many bytes the objects of all stores take, and what only their histories hold.
 func (r *Registry) Memory() (objects, history int64) {
-	for _, e := range r.all() {
+	for _, e := range r.entries.all() {
 		if c := e.current.Load(); c != nil {
 			s := c.Store.Stats()
 			objects, history = objects+s.Bytes, history+s.HistoryBytes
@@ -37,7 +37,7 @@ func (r *Registry) Memory() (objects, history int64) {
 // enforce stops the stores that are idle and then, as long as all stores together are too large, those that
 // are worth least.
 func (r *Registry) enforce(now time.Time) {
-	for _, e := range r.all() {
+	for _, e := range r.entries.all() {
 		if e.idle(now, r.options.Limits.Idle) {
 			r.options.Log.Info("store is stopped", zap.String("resource", name(e.gvr)), zap.String("reason", "idle"))
 			r.stopped.count("idle")
@@ -63,7 +63,7 @@ func (e *entry) idle(now time.Time, limit time.Duration) bool {
 // evictBeyond stops stores until those that are left have room.
 func (r *Registry) evictBeyond(now time.Time) {
 	m := &r.room
-	entries := r.all()
+	entries := r.entries.all()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.limit == 0 || m.used <= m.limit {
@@ -80,7 +80,7 @@ func (r *Registry) forget(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for gvr, d := range r.demands {
-		if r.entries[gvr] == nil && d.forgotten(now, r.options.Limits.Idle) {
+		if r.entries.get(gvr) == nil && d.forgotten(now, r.options.Limits.Idle) {
 			delete(r.demands, gvr)
 		}
 	}

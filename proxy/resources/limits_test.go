@@ -72,7 +72,7 @@ func TestEnforceStopsStoresThatAreIdle(t *testing.T) {
 	held(t, r, "watched", heldStore{idle: 2 * time.Minute, watched: true})
 	idle := held(t, r, "idle", heldStore{idle: 2 * time.Minute})
 	r.enforce(now)
-	for gvr, e := range r.entries {
+	for gvr, e := range r.entries.m {
 		if stopped(e) != (e == idle) {
 			t.Errorf("%s is stopped: %v", gvr.Resource, stopped(e))
 		}

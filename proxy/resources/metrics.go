@@ -84,7 +84,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descCharged, prometheus.GaugeValue, float64(c.registry.room.total()))
 	ch <- prometheus.MustNewConstMetric(descLimit, prometheus.GaugeValue, float64(c.registry.room.limit))
 	c.registry.stopped.Collect(ch)
-	for _, e := range c.registry.all() {
+	for _, e := range c.registry.entries.all() {
 		e.collect(ch)
 	}
 }

@@ -78,7 +78,7 @@ func TestProofsAndEventsShowThatAStoreIsUpToDate(t *testing.T) {
 	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
 		e.lookup()
 		pass(7 * time.Second)
-		entry := e.registry.all()[fake.ConfigMaps.GVR]
+		entry := e.registry.entries.all()[fake.ConfigMaps.GVR]
 		heard := entry.lastProven()
 		pass(2 * time.Minute)
 		if again := entry.lastProven(); !again.Equal(heard) {
@@ -102,7 +102,7 @@ func TestReopenedWatchShowsNotThatAStoreIsUpToDate(t *testing.T) {
 		filled := time.Now()
 		e.lookup()
 		pass(10 * time.Second)
-		entry := e.registry.all()[fake.ConfigMaps.GVR]
+		entry := e.registry.entries.all()[fake.ConfigMaps.GVR]
 		if open, at := entry.reflector.Connected(); !open || !at.After(filled) || !entry.lastProven().Equal(filled) {
 			t.Errorf("watch open: %v, since %v; the store is known to be up to date at %v, want %v", open, at, entry.lastProven(), filled)
 		}

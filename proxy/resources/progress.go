@@ -23,9 +23,7 @@ type Progress struct {
 // Progress tells how far the store of a resource is. A resource that was not looked up, or has turned
 // out to be absent, has no store to wait for.
 func (r *Registry) Progress(gvr schema.GroupVersionResource) Progress {
-	r.mu.RLock()
-	e := r.entries[gvr]
-	r.mu.RUnlock()
+	e := r.entries.get(gvr)
 	if e == nil {
 		return Progress{Failing: true}
 	}

@@ -3,7 +3,6 @@ package resources
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -63,10 +62,12 @@ type Registry struct {
 	room                room
 	stopped             stoppedStores
 
-	mu        sync.RWMutex    // guards the fields below
-	run       context.Context // nil before and after Run
-	following bool            // followAPIServices and followCRDs have begun
-	entries   map[schema.GroupVersionResource]*entry
+	entries     entries
+	definitions definitions
+
+	mu        sync.RWMutex                            // guards the fields below, and is locked before that of entries
+	run       context.Context                         // nil before and after Run
+	following bool                                    // definitions are followed
 	demands   map[schema.GroupVersionResource]*demand // of entries, and of those that were stopped
 
 	proofCostNow atomic.Pointer[fence.Cost]
@@ -80,9 +81,12 @@ func New(o Options) *Registry {
 		o.Watches = func(_, _, _ string) func() { return func() {} }
 	}
 	r := &Registry{
-		options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{},
+		options: o, exclude: map[string]bool{}, entries: entries{m: map[schema.GroupVersionResource]*entry{}},
 		demands: map[schema.GroupVersionResource]*demand{}, room: room{limit: o.Limits.Bytes},
 		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(), fills: fills{filling: o.Filling},
+	}
+	r.definitions = definitions{
+		upstream: o.Upstream, watches: o.Watches, log: o.Log, entries: &r.entries, goroutines: &r.goroutines,
 	}
 	r.SetProofCost(o.ProofCost)
 	for _, name := range o.Exclude {
@@ -93,8 +97,6 @@ func New(o Options) *Registry {
 
 // SetProofCost changes what the proofs of each store may cost the apiserver, from now on.
 func (r *Registry) SetProofCost(c fence.Cost) { r.proofCostNow.Store(&c) }
-
-func (r *Registry) proofCost() fence.Cost { return *r.proofCostNow.Load() }
 
 // Run caches resources until the context ends. It returns when all reflectors have ended.
 func (r *Registry) Run(ctx context.Context) error {
@@ -116,9 +118,7 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*Cach
 	if r.exclude[gvr.GroupResource().String()] {
 		return nil, Excluded
 	}
-	r.mu.RLock()
-	e := r.entries[gvr]
-	r.mu.RUnlock()
+	e := r.entries.get(gvr)
 	if e == nil {
 		return nil, r.start(gvr, reader)
 	}
@@ -131,8 +131,9 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*Cach
 // Look is Lookup without any effect: it starts nothing.
 func (r *Registry) Look(gvr schema.GroupVersionResource) (*CachedResource, string) {
 	r.mu.RLock()
-	e, runs := r.entries[gvr], r.run != nil
+	runs := r.run != nil
 	r.mu.RUnlock()
+	e := r.entries.get(gvr)
 	_, absent := r.notCacheable.Get(gvr)
 	switch {
 	case r.exclude[gvr.GroupResource().String()]:
@@ -164,7 +165,7 @@ func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string 
 	switch {
 	case r.run == nil:
 		return NotRunning
-	case r.entries[gvr] != nil:
+	case r.entries.get(gvr) != nil:
 		return NotInSync
 	}
 	d := r.demands[gvr]
@@ -174,38 +175,23 @@ func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string 
 	}
 	d.note(reader, time.Now())
 	ctx, stop := context.WithCancel(r.run)
-	e := r.newEntry(gvr, reader.User, d, ctx, stop)
+	e := newEntry(r, gvr, reader.User, d, ctx, stop)
 	if !r.room.begin(e, reader) {
 		stop()
 		return StoresTooLarge
 	}
-	r.entries[gvr] = e
+	r.entries.set(gvr, e)
 	r.goroutines.Go(func() { r.reflect(ctx, e) })
 	if run := r.run; gvr.Group != "" && !r.following {
 		r.following = true
-		r.goroutines.Go(func() { r.followAPIServices(run) })
-		r.goroutines.Go(func() { r.followCRDs(run) })
+		r.goroutines.Go(func() { r.definitions.followAPIServices(run) })
+		r.goroutines.Go(func() { r.definitions.followCRDs(run) })
 	}
 	return NotInSync
 }
 
 // maxAbsent is how many resources that are not cacheable are remembered.
 const maxAbsent = 10_000
-
-// absent remembers that a resource is not cacheable, without an entry for it.
-func (r *Registry) absent(gvr schema.GroupVersionResource) {
-	r.notCacheable.Add(gvr, nil, notCacheableFor)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.demands, gvr)
-}
-
-// all returns a copy of the entries.
-func (r *Registry) all() map[schema.GroupVersionResource]*entry {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return maps.Clone(r.entries)
-}
 
 // State is the state of one resource's store.
 type State struct {
@@ -217,7 +203,7 @@ type State struct {
 // their names.
 func (r *Registry) States() []State {
 	var states []State
-	for gvr, e := range r.all() {
+	for gvr, e := range r.entries.all() {
 		states = append(states, State{Resource: name(gvr), Synced: e.current.Load() != nil})
 	}
 	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.Resource, b.Resource) })
@@ -226,7 +212,7 @@ func (r *Registry) States() []State {
 
 // Stalled returns the names of the resources for which a read has waited for a proof in vain, and none has succeeded since.
 func (r *Registry) Stalled() (names []string) {
-	for gvr, e := range r.all() {
+	for gvr, e := range r.entries.all() {
 		if c := e.current.Load(); c != nil && c.Fence.Facts().Stalled {
 			names = append(names, name(gvr))
 		}
@@ -239,7 +225,7 @@ func (r *Registry) Stalled() (names []string) {
 // and its reads are forwarded.
 func (r *Registry) CheckRights() error {
 	var lost []string
-	for gvr, e := range r.all() {
+	for gvr, e := range r.entries.all() {
 		if e.rightsLost.Load() {
 			lost = append(lost, name(gvr))
 		}

@@ -81,7 +81,7 @@ type usage struct {
 // claim charges an entry so many bytes. If there is no room, it stops the stores that are worth least, provided
 // that together they are worth much less than the entry; else it returns false and changes nothing.
 func (r *Registry) claim(e *entry, bytes int64, now time.Time) bool {
-	entries, m := r.all(), &r.room // Registry.mu must not be taken while mu is held
+	entries, m := r.entries.all(), &r.room // Registry.mu must not be taken while mu is held
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if missing := m.missing(e, bytes, now); missing > 0 && !r.displace(e, entries, missing, now) {

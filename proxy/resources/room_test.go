@@ -52,7 +52,7 @@ func newcomer(r *Registry, name string, h heldStore) *entry {
 	e := &entry{gvr: schema.GroupVersionResource{Resource: name}, demand: d, log: zap.NewNop()}
 	e.stop = func() {}
 	e.used.Store(at.UnixNano())
-	r.entries[e.gvr] = e
+	r.entries.set(e.gvr, e)
 	return e
 }
 
@@ -97,7 +97,7 @@ func TestStoresThatAreWorthLeastAreStoppedFirst(t *testing.T) {
 			for range tt.stores {
 				r.room.limit = r.room.used - 1
 				r.enforce(time.Now())
-				for gvr, e := range r.entries {
+				for gvr, e := range r.entries.m {
 					if stopped(e) && !slices.Contains(order, gvr.Resource) {
 						order = append(order, gvr.Resource)
 					}
@@ -166,7 +166,7 @@ func TestNewcomerHasRoomIfItIsWorthMuchMore(t *testing.T) {
 				t.Errorf("admitted: %v", admitted)
 			}
 			left := 0
-			for _, e := range r.entries {
+			for _, e := range r.entries.m {
 				if !stopped(e) {
 					left++
 				}

@@ -160,7 +160,7 @@ func TestStoreThatDiffersIsRebuilt(t *testing.T) {
 		}
 		pass(5 * time.Second)
 		e.check(t, 20, "a/y")
-		if n := e.registry.entries[d.GVR].mismatches.Load(); n != 1 {
+		if n := e.registry.entries.get(d.GVR).mismatches.Load(); n != 1 {
 			t.Errorf("%d mismatches were counted", n)
 		}
 	})
