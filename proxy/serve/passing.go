@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -29,12 +28,6 @@ const (
 	refuseSpread = 5 * time.Second
 	// retrySpread is the time over which the clients come back that are refused.
 	retrySpread = 10 * time.Second
-	// unknownBytes is the estimate of all objects of a resource before anything is known of it, and
-	// partOfAll the part of them that a read of one namespace, or with a selector, is taken to select.
-	unknownBytes = 16 << 20
-	partOfAll    = 16
-	// unknownObject is the estimate of an object.
-	unknownObject = 8 << 10
 	// placeBytes of objects that answer a read take a place at the apiserver, besides the first one, and mostPart of all
 	// places, as a divisor, is the most that a read takes.
 	placeBytes = 256 << 10
@@ -141,7 +134,11 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 	if f := h.factsOf(p, reason); !f.counts() {
 		return reason
 	}
-	n := h.places(passCost(p, h.options.Resources, reason))
+	var bytes int64
+	if reason != outcome.VersionNotReached || p.Match != plan.MatchNotOlderThan { // the apiserver answers that with an error
+		bytes = p.Estimate().Bytes
+	}
+	n := h.places(bytes)
 	if q.enters(p, n) {
 		return q.pass(reason)
 	}
@@ -224,28 +221,4 @@ func refusePass(p *plan.Plan, reason outcome.Pass) error {
 	text := message.PassBudget.Say(p.Info.GroupVersionResource().GroupResource(), reason)
 	return &outcome.Refused{Reason: outcome.PassBudgetFull,
 		Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
-}
-
-// passCost estimates what a read that passes for the reason costs the apiserver, as the length of the stored objects that
-// answer it.
-func passCost(p *plan.Plan, from plan.Resources, reason outcome.Pass) int64 {
-	switch {
-	case reason == outcome.VersionNotReached && p.Match == plan.MatchNotOlderThan:
-		return 0 // the apiserver has not reached it either, and answers with an error
-	case p.Resource != nil:
-		bytes, _ := p.Weigh(p.Resource.Store.Snapshot())
-		return bytes
-	}
-	bytes := cmp.Or(from.Progress(p.Info.GroupVersionResource()).Bytes, unknownBytes)
-	switch {
-	case p.Read == nil || p.Read.Whole():
-	case p.Read.RequiredName() != "":
-		bytes = unknownObject
-	default:
-		bytes /= partOfAll
-	}
-	if limit := p.Options.Limit; limit > 0 && limit < bytes/unknownObject {
-		bytes = limit * unknownObject
-	}
-	return bytes
 }

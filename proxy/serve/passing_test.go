@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/cache/tree"
@@ -22,7 +21,6 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
-	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 	"sluice/test/support/spantest"
 )
@@ -341,43 +339,6 @@ func TestWaitForRoomIsASpan(t *testing.T) {
 			t.Errorf("spans %v", got)
 		}
 	})
-}
-
-// progressing are Resources of which only the progress is asked.
-type progressing struct {
-	plan.Resources
-	bytes int64
-}
-
-// Progress implements Resources.
-func (p progressing) Progress(schema.GroupVersionResource) resources.Progress {
-	return resources.Progress{Bytes: p.bytes}
-}
-
-func TestAReadOfAStoreThatIsNotThereCostsWhatItMaySelect(t *testing.T) {
-	for _, row := range []struct {
-		url   string
-		known int64 // bytes of the resource; 0 if they are not known
-		want  int64
-	}{
-		{servetest.FooList, 0, unknownBytes},
-		{servetest.FooList, 100 << 20, 100 << 20},
-		{servetest.FooList + "?limit=500", 100 << 20, 500 * unknownObject},
-		{servetest.FooList + "?limit=500", 1 << 20, 1 << 20},
-		{servetest.FooList + "?labelSelector=a", 0, unknownBytes / partOfAll},
-		{servetest.FooList + "?fieldSelector=metadata.name%3Da", 100 << 20, unknownObject},
-		{"/apis/ex.io/v1/namespaces/ns/foos", 100 << 20, 100 << 20 / partOfAll},
-	} {
-		e := newEnv(t, servetest.Foos(1), Options{})
-		r := e.Request(row.url, nil)
-		p, err := e.handler.plans.Parse(r, request.From(r.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := passCost(p, progressing{bytes: row.known}, resources.NotInSync); got != row.want {
-			t.Errorf("%s of %d: %d, want %d", row.url, row.known, got, row.want)
-		}
-	}
 }
 
 // After a restart, when stores are filled, reviews take longest.

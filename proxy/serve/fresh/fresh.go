@@ -93,8 +93,8 @@ func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcom
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProofLimit)
 	defer cancel()
-	n := fence.Need{Version: p.Version, Current: a.Version, Get: p.ConsistentGet()}
-	n.Bytes, n.Small = p.Weigh(p.Resource.Store.Snapshot())
+	cost := p.Estimate()
+	n := fence.Need{Version: p.Version, Current: a.Version, Get: p.ConsistentGet(), Bytes: cost.Bytes, Small: cost.Small}
 	if mayPass {
 		n.MayPass = func() bool { return a.Budget.Room(p, n.Bytes) }
 	}
@@ -116,8 +116,8 @@ func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcom
 // StateAtExactly returns the state at exactly the version of the plan.
 func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) {
 	state, err := p.Resource.Store.At(p.Version)
-	if errors.Is(err, cache.ErrAhead) { // what it costs to weigh a selection is wasted on a version that is known
-		n := fence.Need{What: fence.Exactly, Version: p.Version, Rest: p.WeighRest(p.Resource.Store.Snapshot())}
+	if errors.Is(err, cache.ErrAhead) { // an estimate would be wasted on a version that is known
+		n := fence.Need{What: fence.Exactly, Version: p.Version, Rest: p.Estimate().Rest}
 		var answer fence.Answer
 		answer, err = p.Resource.Fence.Prove(ctx, n)
 		state = answer.State

@@ -1,31 +1,70 @@
 package plan
 
 import (
+	"cmp"
+
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
 )
 
-// A read is small if it is a page of up to smallPage objects or if about SmallBytes of stored objects
-// answer it. Such a read costs the apiserver little.
 const (
+	// A read is small if it is a page of up to smallPage objects or if about SmallBytes of stored objects
+	// answer it. Such a read costs the apiserver little.
 	smallPage  = 500
 	SmallBytes = 1 << 20
+	// unknownBytes is the estimate of all objects of a resource before anything is known of it, and
+	// partOfAll the part of them that a read of one namespace, or with a selector, is taken to select.
+	unknownBytes = 16 << 20
+	partOfAll    = 16
+	// unknownObject is the estimate of an object.
+	unknownObject = 8 << 10
+	// scanBytes is how many bytes of a response cost the apiserver as much as an object that it reads for a
+	// selector that does not match.
+	scanBytes = 24
 )
 
-// WeighRest estimates the length of the rest of a list, from the page that the read asks for on.
-func (p *Plan) WeighRest(state *cache.Snapshot) int64 {
-	s := p.Selection
-	s.Keys.From = max(s.Keys.From, p.PageStart)
-	return s.bytes(state, p.Indexes)
+// Cost is the estimated cost of a read at the apiserver.
+type Cost struct {
+	Bytes int64 // stored bytes of the objects that answer it, and scanBytes for each that is examined for a selector
+	Rest  int64 // the same of a list from the page that the read asks for on
+	Small bool
 }
 
-// Weigh estimates the work of the read at the apiserver, as the length of a response, and reports whether
-// it is little.
-func (p *Plan) Weigh(state *cache.Snapshot) (bytes int64, small bool) {
-	bytes = p.Selection.bytes(state, p.Indexes)
-	limit := p.Options.Limit
-	return p.limited(bytes, state), bytes <= SmallBytes || limit > 0 && limit <= smallPage
+// Estimate returns what the read costs the apiserver. It is estimated once: by the store, or before the store is found, by
+// what is known of the resource.
+func (p *Plan) Estimate() Cost {
+	if p.cost == nil {
+		var c Cost
+		if p.Resource != nil {
+			c = p.estimate(p.Resource.Store.Snapshot())
+		} else {
+			c.Rest = p.guess()
+			c.Bytes = p.limited(c.Rest, unknownObject)
+		}
+		p.cost = &c
+	}
+	return *p.cost
+}
+
+// estimate is Estimate by a state of the store.
+func (p *Plan) estimate(state *cache.Snapshot) Cost {
+	s := p.Selection
+	s.Keys.From = max(s.Keys.From, p.PageStart)
+	rest, limit := s.bytes(state, p.Indexes), p.Options.Limit
+	return Cost{Bytes: p.limited(rest, AverageBytes(state)), Rest: rest, Small: rest <= SmallBytes || limit > 0 && limit <= smallPage}
+}
+
+// guess estimates the stored bytes of the objects that a read selects of a resource whose store is not found.
+func (p *Plan) guess() int64 {
+	bytes := cmp.Or(p.resources.Progress(p.Info.GroupVersionResource()).Bytes, unknownBytes)
+	switch {
+	case p.Read == nil || p.Read.Whole():
+		return bytes
+	case p.Read.RequiredName() != "":
+		return unknownObject
+	}
+	return bytes / partOfAll
 }
 
 // ConsistentGet reports whether the plan is of a get of the most recent state, which costs the apiserver
@@ -33,17 +72,13 @@ func (p *Plan) Weigh(state *cache.Snapshot) (bytes int64, small bool) {
 func (p *Plan) ConsistentGet() bool { return p.Verb == negotiate.Get && p.Match == MatchMostRecent }
 
 // limited returns the bytes that the limit of a page permits, of an estimate of all.
-func (p *Plan) limited(bytes int64, state *cache.Snapshot) int64 {
-	limit, each := p.Options.Limit, AverageBytes(state)
+func (p *Plan) limited(bytes, each int64) int64 {
+	limit := p.Options.Limit
 	if limit > 0 && each > 0 && limit < bytes/each { // a client chooses the limit: no product of others
 		return limit * each
 	}
 	return bytes
 }
-
-// scanBytes is how many bytes of a response cost the apiserver as much as an object that it reads for a
-// selector that does not match.
-const scanBytes = 24
 
 // bytes estimates the stored bytes of the objects that a read selects, from the average object, and what
 // the apiserver reads besides. The indexes that it needs are kept in a budget.
@@ -72,7 +107,7 @@ func (p *Plan) Examined(state *cache.Snapshot) int64 {
 	case state == nil:
 		return 0
 	case p.Selection.Filter == nil:
-		return p.limited(StoredBytes(state, p.Selection.Keys), state)
+		return p.limited(StoredBytes(state, p.Selection.Keys), AverageBytes(state))
 	case p.Selection.Indexed != nil:
 		return p.Selection.bytes(state, p.Indexes)
 	}

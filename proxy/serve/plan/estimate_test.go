@@ -6,9 +6,12 @@ import (
 	"strconv"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
 	"sluice/test/support/servetest"
 )
 
@@ -29,8 +32,8 @@ func TestReadByTheIndexedFieldIsAsSmallAsItsSelection(t *testing.T) {
 		small     bool
 	}{{Selection{}, false}, {Selection{Indexed: &node}, true}} {
 		p := &Plan{Selection: row.selection}
-		if bytes, small := p.Weigh(state); small != row.small {
-			t.Errorf("%d bytes are small: %v", bytes, small)
+		if c := p.estimate(state); c.Small != row.small {
+			t.Errorf("%d bytes are small: %v", c.Bytes, c.Small)
 		}
 	}
 }
@@ -44,7 +47,7 @@ func TestASelectionIsAsSmallAsWhatMatchesOnceItIsIndexed(t *testing.T) {
 		objects = append(objects, o)
 	}
 	state := cache.New(cache.Options{}, objects, 10_000).Snapshot()
-	all, _ := (&Plan{}).Weigh(state)
+	all := (&Plan{}).estimate(state).Bytes
 	for name, require := range map[string]func(*tree.Terms){
 		"label": func(t *tree.Terms) { t.RequireLabel("app", "3") },
 		"field": func(t *tree.Terms) { t.RequireField(0, "7") },
@@ -54,8 +57,8 @@ func TestASelectionIsAsSmallAsWhatMatchesOnceItIsIndexed(t *testing.T) {
 		p := &Plan{Indexes: tree.NewBudget(1 << 20)}
 		require(&p.Selection.terms)
 		want := map[string]int64{"label": all / 10, "field": all / 10, "both": all / 100, "none": 0}[name] + 10_000*scanBytes
-		p.Weigh(state) // the first read of a segment makes no index
-		if bytes, _ := p.Weigh(state); bytes < want*9/10 || bytes > want*11/10 {
+		p.estimate(state) // the first read of a segment makes no index
+		if bytes := p.estimate(state).Bytes; bytes < want*9/10 || bytes > want*11/10 {
 			t.Errorf("%s: weighs %d bytes of %d, want %d", name, bytes, all, want)
 		}
 	}
@@ -69,7 +72,7 @@ func TestNoLimitMakesTheSizeOfAReadOverflow(t *testing.T) {
 		0: whole, 1: each, 599: 599 * each, 1000: whole, math.MaxInt64: whole, math.MaxInt64/each + 1: whole, math.MaxInt64/each*2 + 3: whole,
 	} {
 		p := &Plan{Options: request.ListOptions{Limit: limit}}
-		if got, _ := p.Weigh(state); got != want {
+		if got := p.estimate(state).Bytes; got != want {
 			t.Errorf("limit %d: %d bytes of %d, want %d", limit, got, whole, want)
 		}
 	}
@@ -80,8 +83,45 @@ func TestRestOfAListIsWeighedFromItsPageOn(t *testing.T) {
 	each := AverageBytes(state)
 	for start, want := range map[int]int64{0: 600, 100: 500, 550: 50, 600: 0} {
 		p := &Plan{PageStart: tree.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), Options: request.ListOptions{Limit: 500}}
-		if rest := p.WeighRest(state); math.Abs(float64(rest-want*each)) > 1000 {
+		if rest := p.estimate(state).Rest; math.Abs(float64(rest-want*each)) > 1000 {
 			t.Errorf("from %d on: %d bytes of %d each, want %d objects", start, rest, each, want)
+		}
+	}
+}
+
+// progressing are Resources of which only the progress is asked.
+type progressing struct {
+	Resources
+	bytes int64
+}
+
+// Progress implements Resources.
+func (p progressing) Progress(schema.GroupVersionResource) resources.Progress {
+	return resources.Progress{Bytes: p.bytes}
+}
+
+func TestAReadOfAStoreThatIsNotThereCostsWhatItMaySelect(t *testing.T) {
+	for _, row := range []struct {
+		url   string
+		known int64 // bytes of the resource; 0 if they are not known
+		want  int64
+	}{
+		{servetest.FooList, 0, unknownBytes},
+		{servetest.FooList, 100 << 20, 100 << 20},
+		{servetest.FooList + "?limit=500", 100 << 20, 500 * unknownObject},
+		{servetest.FooList + "?limit=500", 1 << 20, 1 << 20},
+		{servetest.FooList + "?labelSelector=a", 0, unknownBytes / partOfAll},
+		{servetest.FooList + "?fieldSelector=metadata.name%3Da", 100 << 20, unknownObject},
+		{"/apis/ex.io/v1/namespaces/ns/foos", 100 << 20, 100 << 20 / partOfAll},
+	} {
+		o := Options{Resources: progressing{bytes: row.known}}
+		r := servetest.New(t, servetest.Foos(1)).Request(row.url, nil)
+		p, err := o.Parse(r, request.From(r.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Estimate().Bytes; got != row.want {
+			t.Errorf("%s of %d: %d, want %d", row.url, row.known, got, row.want)
 		}
 	}
 }

@@ -39,6 +39,9 @@ type Plan struct {
 	Selection Selection
 	Format    *encode.Format
 	Indexes   *tree.Budget // in which the selection keeps indexes
+
+	resources Resources
+	cost      *Cost // nil until it is estimated
 }
 
 // Resources finds the cached resources.
@@ -95,7 +98,7 @@ const (
 // Parse returns what a request asks for, with the outcome.Pass of one that is never served, whose plan may lack all but
 // Info and Verb. Requests that the apiserver would refuse pass, so that the client gets the error of the apiserver.
 func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
-	p := &Plan{Info: info, Indexes: o.Indexes}
+	p := &Plan{Info: info, Indexes: o.Indexes, resources: o.Resources}
 	if err := p.checkRequest(r); err != nil {
 		return p, err
 	}

@@ -218,7 +218,7 @@ func (l *loop) begin() error {
 	if err := l.writeInitialEvents(); err != nil {
 		return err
 	}
-	l.plan.Info.Listed, _ = l.plan.Weigh(l.state)
+	l.plan.Info.Listed = l.plan.Estimate().Bytes
 	l.delivered, l.lastSent = l.state.Version, l.state.Version
 	l.state, l.buf, l.out.scratch = nil, nil, nil // free the snapshot and the buffers
 	l.reader.Hold(nil, nil)

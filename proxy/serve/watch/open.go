@@ -92,7 +92,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err != nil {
 		return nil, err
 	}
-	coding := s.coding(r, p, start.state)
+	coding := s.coding(r, p)
 	a.Head(w.Header(), p, start.reason, start.version())
 	if start.initialEventsEnd == unproven {
 		p.Info.Outcome.AsOf.Proof = request.ProofPending
@@ -203,10 +203,10 @@ func extendHistory(ctx context.Context, p *plan.Plan, version uint64) bool {
 
 // coding returns the content coding of a watch. A streaming list is compressed if the apiserver compresses it (wire.md
 // 8), and before an older apiserver if it is long, as a list is. Other watches are compressed only with CompressWatches.
-func (s *Server) coding(r *http.Request, p *plan.Plan, state *cache.Snapshot) splice.Coding {
+func (s *Server) coding(r *http.Request, p *plan.Plan) splice.Coding {
 	compressed := s.compress.Load()
 	if !compressed && p.StreamingList() {
-		compressed = p.Resource.CompressesStreamingLists || plan.StoredBytes(state, p.Selection.Keys) >= encode.BlocksPay
+		compressed = p.Resource.CompressesStreamingLists || p.Estimate().Bytes >= encode.BlocksPay
 	}
 	if compressed {
 		return response.Accepted(r.Header)

@@ -30,10 +30,11 @@ type proof struct {
 // startProof begins to wait for what a watch needs.
 func startProof(ctx context.Context, limit time.Time, p *plan.Plan, need fence.Need) *proof {
 	ctx, cancel := context.WithDeadline(ctx, limit)
+	cost := p.Estimate()
+	need.Bytes, need.Small = cost.Bytes, cost.Small
 	w := &proof{began: time.Now(), done: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(w.done)
-		need.Bytes, need.Small = p.Weigh(p.Resource.Store.Snapshot())
 		w.answer, w.err = p.Resource.Fence.Prove(ctx, need)
 	}()
 	return w
