@@ -24,16 +24,16 @@ const maxTiny = 23
 
 // openObject begins an object whose number of members is not known yet, to be ended with closeObject. In CBOR it leaves a byte
 // free for the head.
-func (tc *transcoder) openObject(dst []byte) []byte {
-	if tc.notation == asCBOR {
+func (to notation) openObject(dst []byte) []byte {
+	if to == asCBOR {
 		return append(dst, 0)
 	}
 	return dst
 }
 
 // closeObject ends an object of n members, which are everything after start. In CBOR more than 23 members are moved.
-func (tc *transcoder) closeObject(dst []byte, start, n int) []byte {
-	if tc.notation == asJSON {
+func (to notation) closeObject(dst []byte, start, n int) []byte {
+	if to == asJSON {
 		return closeJSON(dst, start, '{', '}')
 	}
 	return setHead(dst, start, cbor.Map, n)
@@ -50,17 +50,17 @@ func setHead(dst []byte, start int, m cbor.Major, n int) []byte {
 }
 
 // openList begins an array of n elements, or a map of n members if m is cbor.Map, to be ended with closeList.
-func (tc *transcoder) openList(dst []byte, m cbor.Major, n int) []byte {
-	if tc.notation == asCBOR {
+func (to notation) openList(dst []byte, m cbor.Major, n int) []byte {
+	if to == asCBOR {
 		return cbor.AppendHead(dst, m, uint64(n))
 	}
 	return dst
 }
 
 // closeList ends an array or a map, whose content is everything after start.
-func (tc *transcoder) closeList(dst []byte, m cbor.Major, start int) []byte {
+func (to notation) closeList(dst []byte, m cbor.Major, start int) []byte {
 	switch {
-	case tc.notation == asCBOR:
+	case to == asCBOR:
 		return dst
 	case m == cbor.Map:
 		return closeJSON(dst, start, '{', '}')
@@ -79,82 +79,82 @@ func closeJSON(dst []byte, start int, open, end byte) []byte {
 }
 
 // appendComma appends what precedes an element.
-func (tc *transcoder) appendComma(dst []byte) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendComma(dst []byte) []byte {
+	if to == asJSON {
 		return append(dst, ',')
 	}
 	return dst
 }
 
 // appendKey appends the name of a member of a map.
-func (tc *transcoder) appendKey(dst, key []byte) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendKey(dst, key []byte) []byte {
+	if to == asJSON {
 		return append(json.AppendString(append(dst, ','), key), ':')
 	}
 	return cbor.AppendString(dst, key)
 }
 
-func (tc *transcoder) appendString(dst, s []byte) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendString(dst, s []byte) []byte {
+	if to == asJSON {
 		return json.AppendString(dst, s)
 	}
 	return cbor.AppendString(dst, s)
 }
 
 // closeText ends a text that needs no escapes, which follows a quotation mark at start.
-func (tc *transcoder) closeText(dst []byte, start int) []byte {
-	if tc.notation == asJSON {
+func (to notation) closeText(dst []byte, start int) []byte {
+	if to == asJSON {
 		return append(dst, '"')
 	}
 	return setHead(dst, start, cbor.Bytes, len(dst)-start-1)
 }
 
 // appendBytes appends bytes, in JSON as base64.
-func (tc *transcoder) appendBytes(dst, b []byte) []byte {
-	if tc.notation == asCBOR {
+func (to notation) appendBytes(dst, b []byte) []byte {
+	if to == asCBOR {
 		return cbor.AppendBase64(dst, b)
 	}
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
 }
 
-func (tc *transcoder) appendNull(dst []byte) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendNull(dst []byte) []byte {
+	if to == asJSON {
 		return append(dst, "null"...)
 	}
 	return append(dst, cbor.Null)
 }
 
-func (tc *transcoder) appendBool(dst []byte, v bool) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendBool(dst []byte, v bool) []byte {
+	if to == asJSON {
 		return strconv.AppendBool(dst, v)
 	}
 	return cbor.AppendBool(dst, v)
 }
 
-func (tc *transcoder) appendInt(dst []byte, v int64) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendInt(dst []byte, v int64) []byte {
+	if to == asJSON {
 		return strconv.AppendInt(dst, v, 10)
 	}
 	return cbor.AppendInt(dst, v)
 }
 
-func (tc *transcoder) appendUint(dst []byte, v uint64) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendUint(dst []byte, v uint64) []byte {
+	if to == asJSON {
 		return strconv.AppendUint(dst, v, 10)
 	}
 	return cbor.AppendHead(dst, cbor.Uint, v)
 }
 
-func (tc *transcoder) appendFloat(dst []byte, v float64) []byte {
-	if tc.notation == asJSON {
+func (to notation) appendFloat(dst []byte, v float64) []byte {
+	if to == asJSON {
 		return json.AppendFloat(dst, v)
 	}
 	return cbor.AppendFloat(dst, v)
 }
 
 // appendEmbedded appends the JSON in a RawExtension, FieldsV1 or JSONSchemaProps JSON.
-func (tc *transcoder) appendEmbedded(dst, js []byte) ([]byte, error) {
-	if tc.notation == asJSON {
+func (to notation) appendEmbedded(dst, js []byte) ([]byte, error) {
+	if to == asJSON {
 		return compact(dst, js)
 	}
 	return cbor.AppendFromJSON(dst, js)

@@ -16,9 +16,8 @@ const maxMergeFactor = 64
 
 // A transcoder is the state of one walk over one raw object. Transcoders are pooled.
 type transcoder struct {
-	notation notation
-
-	root    []byte     // the raw object, for the offsets in errors
+	notation
+	origin
 	spans   []span     // a stack with one frame per open message
 	entries []mapEntry // a stack of the maps whose entries must be sorted
 	scratch []byte     // for output of Check
@@ -27,6 +26,9 @@ type transcoder struct {
 	mergedBytes int  // bytes copied so far to merge messages
 	fragmented  bool // Check has seen a singular message in several parts
 }
+
+// origin is the raw object, for the offsets in errors.
+type origin struct{ root []byte }
 
 // A span is the position of a field in its message.
 type span struct {
@@ -62,22 +64,21 @@ func (tc *transcoder) free() {
 
 // offset returns the offset of b[i] in the raw object: every slice of the object ends where its
 // memory ends. Merged messages are copies; there it returns i.
-func (tc *transcoder) offset(b []byte, i int) int {
-	o := cap(tc.root) - cap(b) + i
-	if o < 0 || o > len(tc.root) {
-		return i
+func (o origin) offset(b []byte, i int) int {
+	if at := cap(o.root) - cap(b) + i; at >= 0 && at <= len(o.root) {
+		return at
 	}
-	return o
+	return i
 }
 
 // errorAt wraps a sentinel with the message type and the offset of b[i].
-func (tc *transcoder) errorAt(err error, p *plan, b []byte, i int) error {
-	return withOffset(err, p.name, tc.offset(b, i))
+func (o origin) errorAt(err error, p *plan, b []byte, i int) error {
+	return withOffset(err, p.name, o.offset(b, i))
 }
 
 // fieldErrorAt wraps a sentinel with the message type, the field number and the offset of b[i].
-func (tc *transcoder) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int) error {
-	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, tc.offset(b, i), err)
+func (o origin) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int) error {
+	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, o.offset(b, i), err)
 }
 
 // enter counts a level of nesting. Error: ErrTooDeep.

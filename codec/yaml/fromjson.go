@@ -71,12 +71,17 @@ func convert(dst, src []byte, run func(*printer)) ([]byte, error) {
 // printer is the state of one conversion.
 type printer struct {
 	index
-	dst     []byte
+	output
 	text    []byte   // scratch for unescaped names of all open objects, and one value
 	members []member // the members of all open objects, sorted
-	fresh   bool     // dst ends at the start of a line
-	bol     int      // index in dst of the start of the line
-	limit   int      // the length of dst beyond which lines are not indented any more, and the result is an error
+}
+
+// output is the text that is printed.
+type output struct {
+	dst   []byte
+	fresh bool // dst ends at the start of a line
+	bol   int  // index in dst of the start of the line
+	limit int  // the length of dst beyond which lines are not indented any more, and the result is an error
 }
 
 // member is a member of an open object.
@@ -127,18 +132,18 @@ func (p *printer) isBlock(n uint32) bool {
 }
 
 // endLine ends the current line, if it has any content.
-func (p *printer) endLine() {
-	if !p.fresh {
-		p.dst = append(p.dst, '\n')
-		p.fresh, p.bol = true, len(p.dst)
+func (o *output) endLine() {
+	if !o.fresh {
+		o.dst = append(o.dst, '\n')
+		o.fresh, o.bol = true, len(o.dst)
 	}
 }
 
 // line begins a line at the given indentation.
-func (p *printer) line(indent int) {
-	p.endLine()
-	p.pad(indent)
-	p.fresh = false
+func (o *output) line(indent int) {
+	o.endLine()
+	o.pad(indent)
+	o.fresh = false
 }
 
 // mapping prints a map that is not empty, beginning at the current column.

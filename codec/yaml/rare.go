@@ -265,9 +265,9 @@ func (p *printer) escape(r rune) {
 }
 
 // pad prints the indentation of a line, unless the result is an error.
-func (p *printer) pad(indent int) {
-	if len(p.dst) <= p.limit {
-		p.dst = appendSpaces(p.dst, indent)
+func (o *output) pad(indent int) {
+	if len(o.dst) <= o.limit {
+		o.dst = appendSpaces(o.dst, indent)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestAppendFromJSONOfOddTextsEqualsTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &printer{limit: 1 << 30, fresh: true}
+		p := &printer{output: output{limit: 1 << 30, fresh: true}}
 		if err := p.build(src); err != nil {
 			t.Fatal(err)
 		}

@@ -22,15 +22,15 @@ import (
 
 // Discovery describes one resource of the apiserver. It is safe for concurrent use.
 type Discovery struct {
-	upstream *upstream.Upstream
-	gvr      schema.GroupVersionResource
+	server
+	gvr schema.GroupVersionResource
 	// refusedUntil is until when CRDs are not listed, in Unix nanoseconds.
 	refusedUntil atomic.Int64
 }
 
 // New returns the Discovery of a resource.
 func New(u *upstream.Upstream, gvr schema.GroupVersionResource) *Discovery {
-	return &Discovery{upstream: u, gvr: gvr}
+	return &Discovery{server: server{u}, gvr: gvr}
 }
 
 // ResourcePath returns the path of the resource in all namespaces, such as "/apis/apps/v1/deployments".
@@ -175,11 +175,14 @@ func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool,
 	return "", false, nil, fmt.Errorf("%s is not served: %w", d.gvr, ErrNotCacheable)
 }
 
+// server is the apiserver.
+type server struct{ upstream *upstream.Upstream }
+
 // Served returns the resources of a group and version that discovery names, by themselves or with a
 // subresource; none if the apiserver does not serve the version.
 func Served(ctx context.Context, u *upstream.Upstream, version schema.GroupVersion) (map[string]bool, error) {
 	path := request.GroupVersionPath(version.Group, version.Version)
-	document, _, err := New(u, version.WithResource("")).getJSON(ctx, path, nil, codec.MediaJSON)
+	document, _, err := server{u}.getJSON(ctx, path, nil, codec.MediaJSON)
 	if notServed(err) {
 		return nil, nil
 	}
@@ -217,8 +220,8 @@ var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", V
 
 // lacking returns errLagging for the cause that there is no object of a resource for what the apiserver serves, and nil if
 // the apiserver does not have such objects at all.
-func (d *Discovery) lacking(ctx context.Context, resource schema.GroupVersionResource, cause error) error {
-	served, err := Served(ctx, d.upstream, resource.GroupVersion())
+func (s server) lacking(ctx context.Context, resource schema.GroupVersionResource, cause error) error {
+	served, err := Served(ctx, s.upstream, resource.GroupVersion())
 	if err == nil && served[resource.Resource] {
 		return fmt.Errorf("%v: %w", cause, errLagging)
 	}
@@ -226,8 +229,8 @@ func (d *Discovery) lacking(ctx context.Context, resource schema.GroupVersionRes
 }
 
 // getJSON gets an object or list in a form of JSON. Managed fields need not be UTF-8.
-func (d *Discovery) getJSON(ctx context.Context, path string, query url.Values, accept string) (json.Value, http.Header, error) {
-	body, header, err := d.upstream.Get(ctx, path, query, accept)
+func (s server) getJSON(ctx context.Context, path string, query url.Values, accept string) (json.Value, http.Header, error) {
+	body, header, err := s.upstream.Get(ctx, path, query, accept)
 	if err != nil {
 		return nil, nil, err
 	}

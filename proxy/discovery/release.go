@@ -15,8 +15,8 @@ var ErrUpgraded = errors.New("the apiserver has been upgraded")
 type release struct{ program, emulated *utilversion.Version }
 
 // release reads the release of the apiserver. It is unknown where that fails.
-func (d *Discovery) release(ctx context.Context) (r release) {
-	info, err := d.upstream.Version(ctx)
+func (s server) release(ctx context.Context) (r release) {
+	info, err := s.upstream.Version(ctx)
 	if err != nil {
 		return r
 	}

@@ -2,30 +2,63 @@ package listwatch
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/url"
+	"time"
 
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache/tree"
 	"sluice/proxy/upstream"
+	"sluice/proxy/wait"
+)
+
+const (
+	// absentRetry is the time between two attempts to follow a resource that is not there.
+	absentRetry = 10 * time.Second
+	// followRetry is the time between the end of a watch and the next.
+	followRetry = time.Second
 )
 
 // Follower follows the objects of a resource by their metadata, and keeps only their versions. It must be used by one goroutine
 // at a time.
 type Follower struct {
 	client *Client
+	log    *zap.Logger
 	known  map[tree.Key]uint64
 }
 
 // NewFollower returns a Follower of a resource. opened is called when its watch is open, and closed when that has ended.
-func NewFollower(u *upstream.Upstream, gvr schema.GroupVersionResource, opened func() (closed func())) *Follower {
-	return &Follower{New(u, gvr, Options{Opened: opened}), map[tree.Key]uint64{}}
+func NewFollower(u *upstream.Upstream, gvr schema.GroupVersionResource, log *zap.Logger, opened func() (closed func())) *Follower {
+	return &Follower{New(u, gvr, Options{Opened: opened}), log.With(zap.Stringer("resource", gvr.GroupResource())), map[tree.Key]uint64{}}
 }
 
-// Follow calls changed with the key of each object that has changed since Follow returned the last time, at first with all, and
-// then with each that is added, changed or deleted, and with the version at which that was known. It returns when the watch ends:
-// io.EOF, or another error.
-func (f *Follower) Follow(ctx context.Context, changed func(tree.Key, uint64)) error {
+// Run calls changed with the key of each object, once it is known and whenever it has changed, and with the version at which
+// that was known, until ctx ends. If the apiserver seems not to have the resource, Run looks for it again from time to time:
+// somebody else may have answered.
+func (f *Follower) Run(ctx context.Context, changed func(tree.Key, uint64)) {
+	for failed := ""; ctx.Err() == nil; {
+		err := f.follow(ctx, changed)
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, io.EOF):
+			failed = ""
+			wait.Pause(ctx, followRetry)
+		default:
+			if err.Error() != failed {
+				f.log.Info("changes are not followed", zap.Error(err))
+				failed = err.Error()
+			}
+			wait.Pause(ctx, absentRetry)
+		}
+	}
+}
+
+// follow calls changed with the key of each object that has changed since it returned the last time, at first with all, and
+// then with each that is added, changed or deleted. It returns when the watch ends: io.EOF, or another error.
+func (f *Follower) follow(ctx context.Context, changed func(tree.Key, uint64)) error {
 	version, err := f.list(ctx, changed)
 	if err != nil {
 		return classify(err)

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"sluice/cache/reflector"
 	"sluice/cache/tree"
 	"sluice/codec"
@@ -133,7 +135,7 @@ func TestFollowerReadsLongMetadata(t *testing.T) {
 		u, end := fake.New(t, d, steps).Upstream()
 		defer end()
 		var changed []string
-		err := NewFollower(u, d.GVR, nil).Follow(t.Context(), func(k tree.Key, _ uint64) { changed = append(changed, string(k)) })
+		err := NewFollower(u, d.GVR, zap.NewNop(), nil).follow(t.Context(), func(k tree.Key, _ uint64) { changed = append(changed, string(k)) })
 		slices.Sort(changed)
 		if want := []string{"a/x", "b/x"}; !errors.Is(err, reflector.ErrExpired) || !slices.Equal(changed, want) {
 			t.Errorf("%v have changed, %v", changed, err)

@@ -51,7 +51,7 @@ func TestAggregatorThatSeemsAbsentIsLookedForAgain(t *testing.T) {
 		pass(time.Second)
 		for range 3 {
 			e.SetSteps(script([]step{{"aggregator", fake.Refuse(http.StatusNotFound)}}))
-			pass(absentRetry)
+			pass(10 * time.Second)
 			e.CheckPlayed(t)
 		}
 		if n := e.log.FilterMessage("changes are not followed").FilterField(zap.Stringer("resource", apiServices.GroupResource())).Len(); n != 1 {

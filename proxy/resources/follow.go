@@ -3,7 +3,6 @@ package resources
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -17,13 +16,6 @@ import (
 	"sluice/proxy/wait"
 )
 
-const (
-	// absentRetry is the time between two attempts to follow a resource that is not there.
-	absentRetry = 10 * time.Second
-	// followRetry is the time between the end of a watch and the next.
-	followRetry = time.Second
-)
-
 // definitions rebuilds stores when the objects change that define their resources: APIServices and CRDs.
 type definitions struct {
 	upstream   *upstream.Upstream
@@ -33,29 +25,10 @@ type definitions struct {
 	goroutines *sync.WaitGroup
 }
 
-// follow calls changed with the name of each object of a resource, which has no namespaces, once it is known and whenever it has
-// changed, and with the version at which that was known. If the apiserver seems not to have the resource, follow looks for it
-// again from time to time: somebody else may have answered.
+// follow calls changed with the name of each object of a resource, which has no namespaces, as [listwatch.Follower] does.
 func (d *definitions) follow(ctx context.Context, gvr schema.GroupVersionResource, changed func(name string, version uint64)) {
-	log := d.log.With(zap.Stringer("resource", gvr.GroupResource()))
-	follower := listwatch.NewFollower(d.upstream, gvr, func() func() {
-		return d.watches(gvr.Group, gvr.Version, gvr.Resource)
-	})
-	for failed := ""; ctx.Err() == nil; {
-		err := follower.Follow(ctx, func(key tree.Key, version uint64) { changed(string(key), version) })
-		switch {
-		case ctx.Err() != nil:
-		case errors.Is(err, io.EOF):
-			failed = ""
-			wait.Pause(ctx, followRetry)
-		default:
-			if err.Error() != failed {
-				log.Info("changes are not followed", zap.Error(err))
-				failed = err.Error()
-			}
-			wait.Pause(ctx, absentRetry)
-		}
-	}
+	opened := func() func() { return d.watches(gvr.Group, gvr.Version, gvr.Resource) }
+	listwatch.NewFollower(d.upstream, gvr, d.log, opened).Run(ctx, func(key tree.Key, version uint64) { changed(string(key), version) })
 }
 
 const (
