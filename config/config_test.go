@@ -63,6 +63,7 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	f.Admin.Listen, f.Admin.Profiling = "0.0.0.0:9443", true
 	f.Cache.Exclude = []string{"Pods"}
 	f.Authorization.IgnoredExtra = []string{"a*b", "*", "a*"}
+	f.Authentication.FrontProxy.GroupHeaders = []string{"X-Group", " "}
 	f.Cache.HistoryAge.Duration = -1
 	f.Cache.Proofs = Proofs{CorePercent: -1, BytesPerSecond: -1}
 	f.Tracing.Endpoint = "https://user:secret@collector:4318" // which /configz would show
@@ -71,7 +72,7 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "authorization.ignoredExtra[0]:", "authorization.ignoredExtra[1]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user, password or query"} {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "authorization.ignoredExtra[0]:", "authorization.ignoredExtra[1]:", "authentication.frontProxy.groupHeaders:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user, password or query"} {
 		if !strings.Contains(err.Error(), field) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("no error about %q in:\n%v", field, err)
 		}

@@ -30,6 +30,13 @@ func (f *File) problems() []Problem {
 		`with "self", callers have tokens for the apiserver and `+
 			"nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false")
 	p.check(len(a.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
+	for name, headers := range map[string][]string{
+		"userHeaders": a.FrontProxy.UserHeaders, "uidHeaders": a.FrontProxy.UIDHeaders,
+		"groupHeaders": a.FrontProxy.GroupHeaders, "extraPrefixes": a.FrontProxy.ExtraPrefixes,
+	} {
+		blank := slices.ContainsFunc(headers, func(h string) bool { return strings.TrimSpace(h) == "" })
+		p.check(!blank, "authentication.frontProxy."+name, "must not have an empty name")
+	}
 	for i, name := range f.Cache.Exclude {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i),
 			fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))

@@ -78,26 +78,23 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files cer
 	t.Helper()
 	core, logs := observer.New(zap.InfoLevel)
 	e := &env{listener: proxytest.NewListener(), log: logs, metrics: prometheus.NewRegistry(), stopped: make(chan struct{})}
-	clients, err := u.Client()
+	review, err := u.Reviews(u.Self)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := &config.File{}
 	file.Default()
 	reviews, ttls := file.Authentication.ReviewsInFlight, file.Authorization
-	authenticator, err := auth.NewAuthenticator(auth.AuthenticatorOptions{
-		Reviews: clients.AuthenticationV1(), TokenTTL: file.Authentication.TokenTTL.Duration, ReviewsInFlight: reviews,
+	authenticator := auth.NewAuthenticator(auth.AuthenticatorOptions{
+		Reviews: review, TokenTTL: file.Authentication.TokenTTL.Duration, ReviewsInFlight: reviews,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	file.DebugHeaders = true
 	file.Shutdown = drain
 	e.gateway = New(Options{
 		Config: file, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}), 1<<40),
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), CPU: flowcontrol.NewCPU(2), Encoded: tree.NewBudget(0),
 		Access: auth.NewAccess(authenticator, auth.NewAuthorizer(auth.AuthorizerOptions{
-			Reviews: clients.AuthorizationV1(), AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
+			Reviews: review, AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
 		})),
 		Resources: resources.New(resources.Options{

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,8 +11,6 @@ import (
 	"sync/atomic"
 
 	"go.uber.org/zap"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"sluice/cache"
 	"sluice/cache/fence"
@@ -184,24 +183,24 @@ func (c *components) tracer(t config.Tracing) (*trace.Tracer, error) {
 
 // setAccess creates the authentication and authorization of callers.
 func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metrics) error {
-	clients, err := c.upstream.Client()
+	reviews, err := c.upstream.Reviews(c.upstream.Self)
 	if err != nil {
 		return fmt.Errorf("upstream client: %w", err)
 	}
 	metrics.access.LogFailures(log.Named("auth"))
 	o := auth.AuthorizerOptions{
-		Reviews: clients.AuthorizationV1(), Rules: clients.AuthorizationV1(), Version: c.health.Version, CPU: c.cpu,
+		Reviews: reviews, Rules: reviews, Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight, IgnoredExtra: file.Authorization.IgnoredExtra,
 		RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access, Memory: c.machine.Memory,
 	}
-	var tokens authenticationclient.TokenReviewsGetter = clients.AuthenticationV1()
+	tokens := auth.Reviewer(reviews)
 	if file.Authentication.Callers == config.CallersSelf {
-		callers, err := c.upstream.ClientThrough(auth.WithCallerToken(c.upstream.Anonymous))
+		callers, err := c.upstream.Reviews(auth.WithCallerToken(c.upstream.Anonymous))
 		if err != nil {
 			return fmt.Errorf("upstream client: %w", err)
 		}
-		self := auth.NewSelf(callers.AuthenticationV1(), clients.AuthenticationV1(), clients.AuthorizationV1())
+		self := auth.NewSelf(callers, reviews).Review
 		tokens, o.Reviews, o.Rules, o.RBAC = self, self, nil, nil // few may watch RBAC objects
 	}
 	authenticator, err := c.authenticator(file, tokens, metrics.access)
@@ -219,8 +218,7 @@ func proofCost(p config.Proofs) fence.Cost {
 }
 
 // authenticator returns the authentication of callers.
-func (c *components) authenticator(file *config.File, reviews authenticationclient.TokenReviewsGetter,
-	metrics *auth.Metrics) (*auth.Authenticator, error) {
+func (c *components) authenticator(file *config.File, reviews auth.Reviewer, metrics *auth.Metrics) (*auth.Authenticator, error) {
 	a := &file.Authentication
 	o := auth.AuthenticatorOptions{
 		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Accounts: c.accounts,
@@ -236,30 +234,26 @@ func (c *components) authenticator(file *config.File, reviews authenticationclie
 	}
 	if p := a.FrontProxy; p.ClientCAFile != "" {
 		o.FrontProxy = &auth.FrontProxy{
-			Names: p.Names, UserHeaders: p.UserHeaders, UIDHeaders: p.UIDHeaders, GroupHeaders: p.GroupHeaders,
-			ExtraPrefixes: p.ExtraPrefixes,
+			Names: p.Names, Headers: acceptedNames(p),
 		}
 		if o.FrontProxy.CA, err = c.clientCA("front-proxy-ca", p.ClientCAFile); err != nil {
 			return nil, err
 		}
 	}
-	return auth.NewAuthenticator(o)
+	return auth.NewAuthenticator(o), nil
 }
 
 // clientCA returns a CA of client certificates, which follows its file; nil without a path.
-func (c *components) clientCA(name, path string) (dynamiccertificates.CAContentProvider, error) {
+func (c *components) clientCA(name, path string) (func() *x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
-	ca, err := dynamiccertificates.NewDynamicCAContentFromFile(name, path)
+	ca, err := certs.NewCA(path, c.log.Named("certs"))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	c.followers = append(c.followers, func(ctx context.Context) error {
-		ca.Run(ctx, 1)
-		return nil
-	})
-	return ca, nil
+	c.followers = append(c.followers, ca.Run)
+	return ca.Roots, nil
 }
 
 // servingTLS returns the TLS configuration of the API listener. TLS requests client certificates but

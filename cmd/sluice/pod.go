@@ -17,8 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
@@ -67,7 +66,8 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bound{ctx, next} })
-	client, err := kubernetes.NewForConfig(cfg)
+	cfg.APIPath, cfg.GroupVersion, cfg.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, scheme.Codecs.WithoutConversion()
+	client, err := rest.RESTClientFor(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	u := client.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name(name).SubResource("portforward").URL()
+	u := client.Post().Namespace(namespace).Resource("pods").Name(name).SubResource("portforward").URL()
 	overWebSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, cfg)
 	if err != nil {
 		return nil, err
@@ -130,8 +130,9 @@ func spdyDialer(ctx context.Context, u *url.URL, cfg *rest.Config) (httpstream.D
 const podLabel = "app.kubernetes.io/name=sluice"
 
 // onlyPod returns the name of the only ready pod of Sluice in a namespace.
-func onlyPod(ctx context.Context, client kubernetes.Interface, namespace string) (string, error) {
-	pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: podLabel})
+func onlyPod(ctx context.Context, client rest.Interface, namespace string) (string, error) {
+	pods := &corev1.PodList{}
+	err := client.Get().Namespace(namespace).Resource("pods").Param("labelSelector", podLabel).Do(ctx).Into(pods)
 	if err != nil {
 		return "", err
 	}

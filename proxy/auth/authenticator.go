@@ -2,8 +2,8 @@ package auth
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,14 +16,11 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
-	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
-	"k8s.io/apiserver/pkg/authentication/request/x509"
+	apix509 "k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/connections"
@@ -31,12 +28,13 @@ import (
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/proxy/upstream"
 )
 
 // AuthenticatorOptions configures an Authenticator. Each way to authenticate can be off.
 type AuthenticatorOptions struct {
-	// Reviews is the apiserver's TokenReview API; nil verifies no tokens.
-	Reviews authenticationclient.TokenReviewsGetter
+	// Reviews creates TokenReviews; nil verifies no tokens.
+	Reviews Reviewer
 	// Audiences are the audiences for one of which a token must be valid; none means the apiserver's.
 	Audiences []string
 	// TokenTTL is how long the result of a TokenReview is kept, positive or negative; required.
@@ -48,8 +46,8 @@ type AuthenticatorOptions struct {
 	Memory int64
 	// Accounts counts what requests hold while their tokens are reviewed; nil counts nothing.
 	Accounts *accounts.Ledger
-	// ClientCA verifies client certificates; nil ignores them.
-	ClientCA dynamiccertificates.CAContentProvider
+	// ClientCA returns the CA of client certificates, another pool after each change; nil ignores them.
+	ClientCA func() *x509.CertPool
 	// FrontProxy names the front proxies whose headers name the caller; nil trusts none.
 	FrontProxy *FrontProxy
 	// Anonymous authenticates requests without credentials as system:anonymous. The apiserver must do
@@ -64,45 +62,36 @@ type AuthenticatorOptions struct {
 // FrontProxy is a proxy that authenticates callers and names them in headers, as the flags
 // --requestheader-* of kube-apiserver describe it.
 type FrontProxy struct {
-	// CA verifies the client certificate of the proxy.
-	CA dynamiccertificates.CAContentProvider
+	// CA returns the CA of the client certificate of the proxy.
+	CA func() *x509.CertPool
 	// Names are the common names that the certificate may have; none means any.
 	Names []string
-	// UserHeaders, UIDHeaders and GroupHeaders are the headers with the user, its UID and its groups;
-	// ExtraPrefixes are the prefixes of those with its extra attributes.
-	UserHeaders, UIDHeaders, GroupHeaders, ExtraPrefixes []string
+	// Headers are the headers with the user.
+	Headers upstream.HeaderNames
 }
 
 // Authenticator verifies the credentials of requests.
 type Authenticator struct {
-	options    AuthenticatorOptions
-	frontProxy authenticator.Request // reads the headers; nil without a front proxy
-	tokens     *tokens               // nil if tokens are not verified
-	byToken    authenticator.Request
+	options AuthenticatorOptions
+	tokens  *tokens // nil if tokens are not verified
+	byToken authenticator.Request
 }
 
-// NewAuthenticator returns an Authenticator. The error names an empty header of the front proxy.
-func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
+// NewAuthenticator returns an Authenticator.
+func NewAuthenticator(o AuthenticatorOptions) *Authenticator {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
 	a := &Authenticator{options: o}
-	if p := o.FrontProxy; p != nil {
-		headers, err := headerrequest.New(p.UserHeaders, p.UIDHeaders, p.GroupHeaders, p.ExtraPrefixes)
-		if err != nil {
-			return nil, fmt.Errorf("front proxy: %w", err)
-		}
-		a.frontProxy = group.NewAuthenticatedGroupAdder(headers)
-	}
 	if o.Reviews != nil {
 		a.tokens = &tokens{
-			client: o.Reviews.TokenReviews(), audiences: o.Audiences,
+			create: o.Reviews, audiences: o.Audiences,
 			reviews: newReviews[*authenticator.Response](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("token"), o.Memory), quota: newQuota(),
 		}
 		a.SetTokenTTL(o.TokenTTL)
 		a.byToken = group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens)))
 	}
-	return a, nil
+	return a
 }
 
 // SetTokenTTL changes how long the results of TokenReviews are kept. Those that are kept already stay for
@@ -214,33 +203,36 @@ var anonymous = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.Al
 func (a *Authenticator) byCertificate(r *http.Request) user.Info {
 	c, certificates := connectionFrom(r.Context()), r.TLS.PeerCertificates
 	if p := a.options.FrontProxy; p != nil {
-		_, err := c.verify(&c.frontProxy, certificates, p.CA.VerifyOptions)
+		_, err := c.verify(&c.frontProxy, certificates, p.CA())
 		if err == nil && (len(p.Names) == 0 || slices.Contains(p.Names, certificates[0].Subject.CommonName)) {
-			// The authenticator deletes the headers that it has read.
-			if resp, ok, err := a.frontProxy.AuthenticateRequest(withOwnHeader(r)); ok && err == nil {
-				return resp.User
+			if u := p.Headers.UserOf(r.Header); u != nil {
+				return withAuthenticated(u)
 			}
 		}
 	}
 	if a.options.ClientCA == nil {
 		return nil
 	}
-	chains, err := c.verify(&c.clientCA, certificates, a.options.ClientCA.VerifyOptions)
+	chains, err := c.verify(&c.clientCA, certificates, a.options.ClientCA())
 	if err != nil {
 		return nil
 	}
-	byName := group.NewAuthenticatedGroupAdder(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
-		for _, chain := range chains {
-			if resp, ok, err := x509.CommonNameUserConversion(chain); ok && err == nil {
-				return resp, true, nil
-			}
+	for _, chain := range chains {
+		if resp, ok, err := apix509.CommonNameUserConversion(chain); ok && err == nil {
+			return withAuthenticated(resp.User)
 		}
-		return nil, false, nil
-	}))
-	if resp, ok, err := byName.AuthenticateRequest(r); ok && err == nil {
-		return resp.User
 	}
 	return nil
+}
+
+// withAuthenticated returns a user with the group of all users who are authenticated.
+func withAuthenticated(u user.Info) user.Info {
+	resp, _, _ := group.NewAuthenticatedGroupAdder(authenticator.RequestFunc(
+		func(*http.Request) (*authenticator.Response, bool, error) {
+			return &authenticator.Response{User: u}, true, nil
+		},
+	)).AuthenticateRequest(nil)
+	return resp.User
 }
 
 // authenticateToken returns the user of the token in r; nil if it is not valid.

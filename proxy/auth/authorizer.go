@@ -14,21 +14,23 @@ import (
 
 	"go.uber.org/zap"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 )
 
+// Reviewer creates a review at the apiserver, such as a TokenReview, and fills answer, an object of the same type.
+type Reviewer func(ctx context.Context, review, answer runtime.Object) error
+
 // AuthorizerOptions configures an Authorizer.
 type AuthorizerOptions struct {
-	// Reviews is the apiserver's SubjectAccessReview API.
-	Reviews authorizationclient.SubjectAccessReviewsGetter
-	// Rules is the apiserver's SelfSubjectRulesReview API, which tells whether its authorizers go by rules; nil takes none to do so.
-	Rules authorizationclient.SelfSubjectRulesReviewsGetter
+	// Reviews creates SubjectAccessReviews.
+	Reviews Reviewer
+	// Rules creates SelfSubjectRulesReviews, which tell whether the authorizers go by rules; nil takes none to do so.
+	Rules Reviewer
 	// AllowTTL and DenyTTL are how long the results of reviews are kept; required.
 	AllowTTL, DenyTTL time.Duration
 	// IgnoredExtra are keys of the extra attributes of users that reviews leave out; one may end with "*".
@@ -170,9 +172,8 @@ func (a *Authorizer) digest(spec *authorizationv1.SubjectAccessReviewSpec, names
 
 // review asks the apiserver.
 func (a *Authorizer) review(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (result[decision], error) {
-	review, err := a.options.Reviews.SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec},
-		metav1.CreateOptions{})
-	if err != nil {
+	review := &authorizationv1.SubjectAccessReview{}
+	if err := a.options.Reviews(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec}, review); err != nil {
 		return result[decision]{}, fmt.Errorf("access review: %w", err)
 	}
 	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason},

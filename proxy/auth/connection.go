@@ -7,8 +7,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	apix509 "k8s.io/apiserver/pkg/authentication/request/x509"
 )
 
 const (
@@ -49,40 +47,34 @@ func connectionFrom(ctx context.Context) *connection {
 	return &connection{}
 }
 
-var (
-	errNoCA                = errors.New("no CA")
-	errTooManyCertificates = errors.New("too many client certificates")
-)
+var errTooManyCertificates = errors.New("too many client certificates")
 
 // verify returns the chains of the client certificates to a CA. v is the verification by this CA.
-func (c *connection) verify(v *verification, presented []*x509.Certificate,
-	ca apix509.VerifyOptionFunc) ([][]*x509.Certificate, error) {
-	options, ok := ca()
-	if !ok {
-		return nil, errNoCA
-	}
+func (c *connection) verify(
+	v *verification, presented []*x509.Certificate, ca *x509.CertPool,
+) ([][]*x509.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if v.roots == options.Roots && now.Before(v.until) {
+	if v.roots == ca && now.Before(v.until) {
 		return v.chains, v.err
 	}
-	*v = verification{roots: options.Roots, until: now.Add(rejectedFor)}
-	if v.chains, v.err = verifyChain(presented, options); v.err == nil {
+	*v = verification{roots: ca, until: now.Add(rejectedFor)}
+	if v.chains, v.err = verifyChain(presented, ca); v.err == nil {
 		v.until = earliestExpiry(v.chains)
 	}
 	return v.chains, v.err
 }
 
-func verifyChain(presented []*x509.Certificate, options x509.VerifyOptions) ([][]*x509.Certificate, error) {
+func verifyChain(presented []*x509.Certificate, ca *x509.CertPool) ([][]*x509.Certificate, error) {
 	if len(presented) > maxCertificates {
 		return nil, errTooManyCertificates
 	}
-	if options.Intermediates == nil && len(presented) > 1 {
-		options.Intermediates = x509.NewCertPool()
-		for _, intermediate := range presented[1:] {
-			options.Intermediates.AddCert(intermediate)
-		}
+	options := x509.VerifyOptions{
+		Roots: ca, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	for _, intermediate := range presented[1:] {
+		options.Intermediates.AddCert(intermediate)
 	}
 	return presented[0].Verify(options)
 }

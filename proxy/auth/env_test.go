@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"io"
 	"math/big"
 	"net/http"
@@ -21,14 +20,12 @@ import (
 	"go.uber.org/goleak"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"sluice/proxy/request"
+	"sluice/proxy/upstream"
 	"sluice/test/support/proxytest"
 )
 
@@ -123,7 +120,7 @@ func run(t *testing.T, ca *authority, test func(t *testing.T, reviews *reviewAPI
 	t.Helper()
 	runWith(t, func(o *AuthenticatorOptions) {
 		if ca != nil {
-			o.ClientCA = ca.provider(t)
+			o.ClientCA = ca.provider()
 		}
 	}, test)
 }
@@ -134,27 +131,22 @@ func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *test
 	synctest.Test(t, func(t *testing.T) {
 		fake := &reviewAPI{tokens: map[string]*authenticationv1.TokenReviewStatus{}}
 		server := proxytest.Serve(fake)
-		config := &rest.Config{Host: "http://api", Dial: server.Dial, QPS: -1}
-		rt, err := rest.TransportFor(config)
+		api, err := upstream.New(upstream.Options{Config: &rest.Config{Host: "http://api", Dial: server.Dial}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		clients, err := kubernetes.NewForConfigAndClient(config, &http.Client{Transport: rt})
+		review, err := api.Reviews(api.Self)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := AuthenticatorOptions{Reviews: clients.AuthenticationV1(), TokenTTL: tokenTTL, ReviewsInFlight: reviewsInFlight}
+		o := AuthenticatorOptions{Reviews: review, TokenTTL: tokenTTL, ReviewsInFlight: reviewsInFlight}
 		change(&o)
-		authenticator, err := NewAuthenticator(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		access := NewAccess(authenticator, NewAuthorizer(AuthorizerOptions{
-			Reviews: clients.AuthorizationV1(), Rules: clients.AuthorizationV1(), AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
+		access := NewAccess(NewAuthenticator(o), NewAuthorizer(AuthorizerOptions{
+			Reviews: review, Rules: review, AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
 		}))
 		defer func() {
-			utilnet.CloseIdleConnectionsFor(rt)
+			api.Close()
 			server.Close(t)
 		}()
 		test(t, fake, access)
@@ -250,13 +242,10 @@ func client(name string, groups ...string) *x509.Certificate {
 	}
 }
 
-func (a *authority) provider(t *testing.T) dynamiccertificates.CAContentProvider {
-	t.Helper()
-	p, err := dynamiccertificates.NewStaticCAContent("ca", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+func (a *authority) provider() func() *x509.CertPool {
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	return func() *x509.CertPool { return roots }
 }
 
 // withCerts sets the client certificates of the connection of a request.

@@ -35,9 +35,10 @@ func (a *Authorizer) goesByRules(ctx context.Context, by asker) bool {
 		return false
 	}
 	got, err := a.reviews.get(ctx, rulesKey, by, func(ctx context.Context) (result[decision], error) {
-		review, err := a.options.Rules.SelfSubjectRulesReviews().Create(ctx, &authorizationv1.SelfSubjectRulesReview{
+		review := &authorizationv1.SelfSubjectRulesReview{}
+		err := a.options.Rules(ctx, &authorizationv1.SelfSubjectRulesReview{
 			Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: metav1.NamespaceDefault},
-		}, metav1.CreateOptions{})
+		}, review)
 		got := result[decision]{ttl: time.Duration(a.allowTTL.Load())}
 		if err == nil && !review.Status.Incomplete {
 			got.value.Decision, got.positive = authorizer.DecisionAllow, true

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,9 +11,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Self answers TokenReviews and SubjectAccessReviews about one user, that of Sluice's own credentials. It
@@ -22,25 +21,24 @@ import (
 // Attributes in the extra fields of a user are not compared: two tokens of one service account differ in
 // them. An authorizer of the apiserver that decides by them decides for Sluice's own token.
 type Self struct {
-	caller authenticationclient.SelfSubjectReviewsGetter
-	own    authenticationclient.SelfSubjectReviewsGetter
-	access authorizationclient.SelfSubjectAccessReviewsGetter
+	caller Reviewer
+	own    Reviewer
 	user   atomic.Pointer[authenticationv1.UserInfo] // of Sluice's credentials, when it was last reviewed
 }
 
-// NewSelf returns a Self. own and access send Sluice's credentials. caller sends none itself, over a
-// transport that WithCallerToken wraps.
-func NewSelf(caller, own authenticationclient.SelfSubjectReviewsGetter,
-	access authorizationclient.SelfSubjectAccessReviewsGetter) *Self {
-	return &Self{caller: caller, own: own, access: access}
-}
+// NewSelf returns a Self. own sends Sluice's credentials. caller sends none itself, over a transport that WithCallerToken
+// wraps.
+func NewSelf(caller, own Reviewer) *Self { return &Self{caller: caller, own: own} }
 
-// TokenReviews implements authenticationclient.TokenReviewsGetter.
-func (s *Self) TokenReviews() authenticationclient.TokenReviewInterface { return selfTokens{s} }
-
-// SubjectAccessReviews implements authorizationclient.SubjectAccessReviewsGetter.
-func (s *Self) SubjectAccessReviews() authorizationclient.SubjectAccessReviewInterface {
-	return selfAccess{s}
+// Review is a Reviewer for TokenReviews and SubjectAccessReviews.
+func (s *Self) Review(ctx context.Context, review, answer runtime.Object) error {
+	switch review := review.(type) {
+	case *authenticationv1.TokenReview:
+		return s.token(ctx, review.Spec.Token, &answer.(*authenticationv1.TokenReview).Status)
+	case *authorizationv1.SubjectAccessReview:
+		return s.access(ctx, &review.Spec, &answer.(*authorizationv1.SubjectAccessReview).Status)
+	}
+	return fmt.Errorf("%T: %w", review, errors.ErrUnsupported)
 }
 
 // callerToken is the key of the token that WithCallerToken sends.
@@ -59,30 +57,26 @@ func (t tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-type selfTokens struct{ self *Self }
-
-// Create asks the apiserver, with the token, whose it is.
-func (t selfTokens) Create(ctx context.Context, review *authenticationv1.TokenReview,
-	options metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
-	out := &authenticationv1.TokenReview{}
-	ctx = context.WithValue(ctx, callerToken{}, review.Spec.Token)
-	caller, err := t.self.caller.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, options)
+// token asks the apiserver, with the token, whose it is.
+func (s *Self) token(ctx context.Context, token string, status *authenticationv1.TokenReviewStatus) error {
+	ctx = context.WithValue(ctx, callerToken{}, token)
+	caller, own := &authenticationv1.SelfSubjectReview{}, &authenticationv1.SelfSubjectReview{}
+	err := s.caller(ctx, &authenticationv1.SelfSubjectReview{}, caller)
 	if apierrors.IsUnauthorized(err) {
-		return out, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("of the caller: %w", err)
+		return fmt.Errorf("of the caller: %w", err)
 	}
-	own, err := t.self.own.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, options)
-	if err != nil {
-		return nil, fmt.Errorf("of Sluice: %w", err)
+	if err := s.own(ctx, &authenticationv1.SelfSubjectReview{}, own); err != nil {
+		return fmt.Errorf("of Sluice: %w", err)
 	}
-	t.self.user.Store(&own.Status.UserInfo)
+	s.user.Store(&own.Status.UserInfo)
 	c := caller.Status.UserInfo
-	if t.self.is(c.Username, c.UID, c.Groups) {
-		out.Status.Authenticated, out.Status.User = true, c
+	if s.is(c.Username, c.UID, c.Groups) {
+		status.Authenticated, status.User = true, c
 	}
-	return out, nil
+	return nil
 }
 
 // is reports whether a user is that of Sluice's credentials.
@@ -92,29 +86,20 @@ func (s *Self) is(name, uid string, groups []string) bool {
 		slices.Equal(slices.Sorted(slices.Values(own.Groups)), slices.Sorted(slices.Values(groups)))
 }
 
-type selfAccess struct{ self *Self }
-
-// Create asks the apiserver what Sluice itself may do, if the review is of its user.
-func (a selfAccess) Create(ctx context.Context, review *authorizationv1.SubjectAccessReview,
-	options metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
-	out := &authorizationv1.SubjectAccessReview{}
-	if s := review.Spec; !a.self.is(s.User, s.UID, s.Groups) {
-		out.Status.Reason = "not the user of Sluice"
-		return out, nil
+// access asks the apiserver what Sluice itself may do, if the review is of its user.
+func (s *Self) access(
+	ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec, status *authorizationv1.SubjectAccessReviewStatus,
+) error {
+	if !s.is(spec.User, spec.UID, spec.Groups) {
+		status.Reason = "not the user of Sluice"
+		return nil
 	}
-	own, err := a.self.access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: review.Spec.ResourceAttributes, NonResourceAttributes: review.Spec.NonResourceAttributes,
-		},
-	}, options)
-	if err != nil {
-		return nil, err
+	own := &authorizationv1.SelfSubjectAccessReview{}
+	err := s.own(ctx, &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: spec.ResourceAttributes, NonResourceAttributes: spec.NonResourceAttributes,
+	}}, own)
+	if err == nil {
+		*status = own.Status
 	}
-	out.Status = own.Status
-	return out, nil
+	return err
 }
-
-var (
-	_ authenticationclient.TokenReviewsGetter        = (*Self)(nil)
-	_ authorizationclient.SubjectAccessReviewsGetter = (*Self)(nil)
-)

@@ -9,32 +9,21 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// whoami answers SelfSubjectReviews.
-type whoami func(context.Context) (authenticationv1.UserInfo, error)
-
-func (w whoami) SelfSubjectReviews() authenticationclient.SelfSubjectReviewInterface { return w }
-
-func (w whoami) Create(ctx context.Context, r *authenticationv1.SelfSubjectReview, _ metav1.CreateOptions) (*authenticationv1.SelfSubjectReview, error) {
-	u, err := w(ctx)
-	r.Status.UserInfo = u
-	return r, err
-}
-
-// mayI answers SelfSubjectAccessReviews.
-type mayI func(*authorizationv1.SelfSubjectAccessReviewSpec) bool
-
-func (m mayI) SelfSubjectAccessReviews() authorizationclient.SelfSubjectAccessReviewInterface {
-	return m
-}
-
-func (m mayI) Create(_ context.Context, r *authorizationv1.SelfSubjectAccessReview, _ metav1.CreateOptions) (*authorizationv1.SelfSubjectAccessReview, error) {
-	r.Status.Allowed = m(&r.Spec)
-	return r, nil
+// selfReviews answers SelfSubjectReviews as of one user, who may read pods.
+func selfReviews(who func(context.Context) (authenticationv1.UserInfo, error)) Reviewer {
+	return func(ctx context.Context, review, answer runtime.Object) (err error) {
+		switch answer := answer.(type) {
+		case *authenticationv1.SelfSubjectReview:
+			answer.Status.UserInfo, err = who(ctx)
+		case *authorizationv1.SelfSubjectAccessReview:
+			spec := review.(*authorizationv1.SelfSubjectAccessReview).Spec
+			answer.Status.Allowed = spec.ResourceAttributes.Resource == "pods"
+		}
+		return err
+	}
 }
 
 func TestSelfKnowsOnlyTheUserOfItsOwnCredentials(t *testing.T) {
@@ -59,19 +48,18 @@ func TestSelfKnowsOnlyTheUserOfItsOwnCredentials(t *testing.T) {
 			presented, _ = ctx.Value(callerToken{}).(string)
 			return tt.caller, tt.callerErr
 		}
-		self := NewSelf(whoami(caller), whoami(func(context.Context) (authenticationv1.UserInfo, error) { return own, tt.owns }),
-			mayI(func(s *authorizationv1.SelfSubjectAccessReviewSpec) bool {
-				return s.ResourceAttributes.Resource == "pods"
-			}))
-		review, err := self.TokenReviews().Create(t.Context(), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "t"}}, metav1.CreateOptions{})
+		self := NewSelf(selfReviews(caller), selfReviews(func(context.Context) (authenticationv1.UserInfo, error) { return own, tt.owns }))
+		review := &authenticationv1.TokenReview{}
+		err := self.Review(t.Context(), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "t"}}, review)
 		if (err != nil) != tt.unchecked || err == nil && review.Status.Authenticated != tt.known || presented != "t" {
 			t.Errorf("%s: %+v, %v, presented %q", tt.name, review, err, presented)
 		}
 		for resource, want := range map[string]bool{"pods": tt.known, "secrets": false} {
-			access, err := self.SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			access := &authorizationv1.SubjectAccessReview{}
+			err := self.Review(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: tt.caller.Username, UID: tt.caller.UID, Groups: tt.caller.Groups,
 				ResourceAttributes: &authorizationv1.ResourceAttributes{Resource: resource},
-			}}, metav1.CreateOptions{})
+			}}, access)
 			if err != nil || access.Status.Allowed != want {
 				t.Errorf("%s: %s allowed %v, want %v; %v", tt.name, resource, access.Status.Allowed, want, err)
 			}

@@ -11,10 +11,8 @@ import (
 	"unsafe"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
-	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/request"
@@ -23,7 +21,7 @@ import (
 // tokens verifies bearer tokens by TokenReview. A rejected token is a result like a verified one, so
 // that it does not cost a review on every request.
 type tokens struct {
-	client    authenticationclient.TokenReviewInterface
+	create    Reviewer
 	audiences []string
 	ttl       atomic.Int64                      // time.Duration
 	reviews   *reviews[*authenticator.Response] // nil for a rejected token
@@ -82,9 +80,10 @@ func tokenDigest(token string) digest {
 // review asks the apiserver for whom it takes the bearer of a token.
 func (t *tokens) review(ctx context.Context, token string) (result[*authenticator.Response], error) {
 	got := result[*authenticator.Response]{ttl: time.Duration(t.ttl.Load())}
-	review, err := t.client.Create(ctx, &authenticationv1.TokenReview{
+	review := &authenticationv1.TokenReview{}
+	err := t.create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: t.audiences},
-	}, metav1.CreateOptions{})
+	}, review)
 	if err != nil {
 		return got, fmt.Errorf("token review: %w", err)
 	}

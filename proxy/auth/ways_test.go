@@ -24,6 +24,7 @@ import (
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
+	"sluice/proxy/upstream"
 )
 
 func TestFrontProxyHeadersNeedItsCertificate(t *testing.T) {
@@ -44,8 +45,8 @@ func TestFrontProxyHeadersNeedItsCertificate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runWith(t, func(o *AuthenticatorOptions) {
-				o.ClientCA = clients.provider(t)
-				o.FrontProxy = &FrontProxy{CA: proxies.provider(t), Names: []string{"proxy"}, UserHeaders: []string{"X-Remote-User"}, GroupHeaders: []string{"X-Remote-Group"}}
+				o.ClientCA = clients.provider()
+				o.FrontProxy = &FrontProxy{CA: proxies.provider(), Names: []string{"proxy"}, Headers: upstream.HeaderNames{User: []string{"X-Remote-User"}, Group: []string{"X-Remote-Group"}}}
 			}, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				reviews.tokens["a"] = verified("joe")
 				r := newRequest("/api/v1/pods", row.header)
@@ -101,7 +102,7 @@ func TestCallersWithoutCredentialsAreAnonymousIfThatIsOn(t *testing.T) {
 		"invalid certificate": {true, withCerts(newRequest("/api/v1/pods", nil), newAuthority(t).sign(t, client("jane"))), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runWith(t, func(o *AuthenticatorOptions) { o.Anonymous, o.ClientCA = row.on, ca.provider(t) }, func(t *testing.T, _ *reviewAPI, access *Access) {
+			runWith(t, func(o *AuthenticatorOptions) { o.Anonymous, o.ClientCA = row.on, ca.provider() }, func(t *testing.T, _ *reviewAPI, access *Access) {
 				u, caller, _ := access.Authenticator.authenticate(row.r)
 				got := ""
 				if u != nil {
@@ -165,19 +166,16 @@ func TestCertificatesAreVerifiedOncePerConnection(t *testing.T) {
 // Whoever holds a connection open would else keep what a CA has proven that is no longer trusted.
 func TestOpenConnectionsAreVerifiedAgainByAnotherCA(t *testing.T) {
 	before, after := newAuthority(t), newAuthority(t)
-	trusted := before.provider(t)
-	verify := func() (x509.VerifyOptions, bool) { return trusted.VerifyOptions() }
+	first, second := before.provider()(), after.provider()()
 	c, presented := &connection{}, []*x509.Certificate{before.sign(t, client("jane"))}
 	synctest.Test(t, func(t *testing.T) { // at the time of the certificates
-		if _, err := c.verify(&c.clientCA, presented, verify); err != nil {
+		if _, err := c.verify(&c.clientCA, presented, first); err != nil {
 			t.Fatal(err)
 		}
-		trusted = after.provider(t)
-		if _, err := c.verify(&c.clientCA, presented, verify); err == nil {
+		if _, err := c.verify(&c.clientCA, presented, second); err == nil {
 			t.Error("a certificate of the former CA is valid")
 		}
-		trusted = before.provider(t)
-		if _, err := c.verify(&c.clientCA, presented, verify); err != nil {
+		if _, err := c.verify(&c.clientCA, presented, first); err != nil {
 			t.Errorf("a certificate of the CA that is trusted again: %v", err)
 		}
 	})
@@ -374,8 +372,8 @@ func TestImpersonationThatIsNotAllowedIsForbidden(t *testing.T) {
 func TestEachWayToAuthenticateCanBeOff(t *testing.T) {
 	proxies, clients := newAuthority(t), newAuthority(t)
 	all := func(o *AuthenticatorOptions) {
-		o.ClientCA, o.Anonymous = clients.provider(t), true
-		o.FrontProxy = &FrontProxy{CA: proxies.provider(t), UserHeaders: []string{"X-Remote-User"}}
+		o.ClientCA, o.Anonymous = clients.provider(), true
+		o.FrontProxy = &FrontProxy{CA: proxies.provider(), Headers: upstream.HeaderNames{User: []string{"X-Remote-User"}}}
 	}
 	for name, row := range map[string]struct {
 		off   func(*AuthenticatorOptions)

@@ -59,6 +59,63 @@ func TestEnsureKeepsTheCAAndReissuesForNewHosts(t *testing.T) {
 	}
 }
 
+func TestTheCAOfClientsFollowsItsFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "ca.crt")
+		write := func(text []byte) {
+			t.Helper()
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		issue := func() []byte {
+			t.Helper()
+			issued, err := Ensure(t.TempDir(), []string{"a.example"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(issued.CA)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		for _, text := range []string{"", "no certificate"} {
+			write([]byte(text))
+			if _, err := NewCA(path, zap.NewNop()); err == nil {
+				t.Errorf("no error for %q", text)
+			}
+		}
+		write(issue())
+		ca, err := NewCA(path, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- ca.Run(ctx) }()
+		becomes := func(text []byte, want []byte) {
+			t.Helper()
+			write(text)
+			time.Sleep(3 * files.Interval) // virtual
+			synctest.Wait()
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM(want)
+			if !ca.Roots().Equal(roots) {
+				t.Error("another CA is trusted")
+			}
+		}
+		first, second := issue(), issue()
+		becomes(first, first)
+		becomes([]byte("no certificate"), first)
+		becomes(second, second)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A mounted secret changes when a symbolic link two levels up is replaced.
 func TestReloaderFollowsMountedSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

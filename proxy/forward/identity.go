@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
-	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/message"
@@ -102,12 +102,11 @@ func fitsHeaders(u user.Info) bool {
 // readsAs reports whether an apiserver that expects these names reads the headers of a front proxy as
 // exactly this user. It lacks the attributes for which it has no name, and ignores empty groups.
 func readsAs(names *upstream.HeaderNames, h http.Header, want user.Info) bool {
-	headers, err := headerrequest.New(names.User, names.UID, names.Group, names.ExtraPrefix)
-	if err != nil {
-		return false
-	}
-	// which it empties
-	got, ok, err := group.NewAuthenticatedGroupAdder(headers).AuthenticateRequest(&http.Request{Header: h.Clone()})
+	headers := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+		read := names.UserOf(h)
+		return &authenticator.Response{User: read}, read != nil, nil
+	})
+	got, ok, err := group.NewAuthenticatedGroupAdder(headers).AuthenticateRequest(nil)
 	return ok && err == nil && got.User.GetName() == want.GetName() && got.User.GetUID() == want.GetUID() &&
 		slices.Equal(got.User.GetGroups(), want.GetGroups()) && maps.EqualFunc(got.User.GetExtra(), want.GetExtra(), slices.Equal)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/wait"
 )
@@ -30,6 +33,45 @@ func DefaultHeaderNames() *HeaderNames {
 		User: []string{"X-Remote-User"}, UID: []string{"X-Remote-Uid"}, Group: []string{"X-Remote-Group"},
 		ExtraPrefix: []string{"X-Remote-Extra-"},
 	}
+}
+
+// UserOf returns the user that headers name to a server that expects these names; nil if they name none.
+func (n *HeaderNames) UserOf(h http.Header) *user.DefaultInfo {
+	u := &user.DefaultInfo{Name: first(h, n.User), UID: first(h, n.UID), Groups: []string{}, Extra: map[string][]string{}}
+	if u.Name == "" {
+		return nil
+	}
+	for _, name := range n.Group {
+		for _, group := range h.Values(strings.TrimSpace(name)) {
+			if group != "" {
+				u.Groups = append(u.Groups, group)
+			}
+		}
+	}
+	for _, prefix := range n.ExtraPrefix {
+		prefix = strings.TrimSpace(prefix)
+		for name, values := range h {
+			if prefix == "" || !hasPrefixFold(name, prefix) {
+				continue
+			}
+			key := strings.ToLower(name[len(prefix):])
+			if plain, err := url.PathUnescape(key); err == nil {
+				key = plain
+			}
+			u.Extra[key] = append(u.Extra[key], values...)
+		}
+	}
+	return u
+}
+
+// first returns the value of the first header that has one.
+func first(h http.Header, names []string) string {
+	for _, name := range names {
+		if value := h.Get(strings.TrimSpace(name)); value != "" {
+			return value
+		}
+	}
+	return ""
 }
 
 // IsUserHeader reports whether a front proxy can name a user in a header, in any case: at the apiserver,

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 func TestHeaderNamesAreThoseThatTheApiserverPublishes(t *testing.T) {
@@ -48,6 +50,41 @@ func TestHeaderNamesAreThoseThatTheApiserverPublishes(t *testing.T) {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// The apiserver reads the headers of a front proxy with its library.
+func TestHeadersNameTheUserThatTheApiserverReads(t *testing.T) {
+	odd := &HeaderNames{User: []string{" x-my-user", "X-Remote-User"}, UID: []string{"X-A", "x-b"}, Group: []string{"x-group", "X-Remote-Group"},
+		ExtraPrefix: []string{"X-Remote-Extra-", "x-more-"}}
+	headers := []http.Header{
+		{},
+		{"X-Remote-User": {"jane", "joe"}, "X-Remote-Uid": {"u"}, "X-Remote-Group": {"dev", "", "ops"}},
+		{"X-Remote-User": {""}, "X-Remote-Group": {"dev"}},
+		{"X-My-User": {"a"}, "X-Remote-User": {"b"}, "X-B": {"2"}, "X-Group": {"1"}, "X-Remote-Group": {"2"}},
+		{"x-my-user": {"a"}, "X-Remote-User": {"b"}, "x-group": {"1"}},
+		{"X-My-User": {""}, "X-Remote-User": {"b"}, "X-A": {"", "1"}, "X-B": {"2"}},
+		{"X-Remote-User": {"b"}, "X-Remote-Extra-Scopes": {"a", "", "b"}, "X-Remote-Extra-": {"c"}, "X-Remote-Extra": {"d"}},
+		{"X-Remote-User": {"b"}, "x-remote-extra-a%2FB": {"a"}, "X-Remote-Extra-%Zz": {"b"}, "X-More-A": {}, "X-More-C": {"d"}},
+	}
+	for _, names := range []*HeaderNames{DefaultHeaderNames(), odd, {User: []string{"X-Remote-User"}}} {
+		library, err := headerrequest.New(names.User, names.UID, names.Group, names.ExtraPrefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range headers {
+			var want user.Info
+			if resp, ok, err := library.AuthenticateRequest(&http.Request{Header: h.Clone()}); err == nil && ok {
+				want = resp.User
+			}
+			var got user.Info
+			if u := names.UserOf(h); u != nil {
+				got = u
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%v by %+v (-want +got):\n%s", h, names, diff)
+			}
+		}
 	}
 }
 

@@ -1,14 +1,17 @@
 package upstream
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
 
@@ -113,19 +116,27 @@ func New(o Options) (*Upstream, error) {
 	return u, nil
 }
 
-// Client returns a client for Sluice's own requests. It has no client-side rate limit, which would
-// delay callers, and follows no redirects: every request carries the token of Sluice, and a review
-// that of a caller.
-func (u *Upstream) Client() (*kubernetes.Clientset, error) { return u.ClientThrough(u.Self) }
-
-// ClientThrough is Client with another transport, which decides about credentials.
-func (u *Upstream) ClientThrough(rt http.RoundTripper) (*kubernetes.Clientset, error) {
+// Reviews returns a function that creates a review, such as a TokenReview, through a transport, which decides about
+// credentials. It fills answer, an object of the same type. It has no client-side rate limit, which would delay callers, and
+// follows no redirects: every request carries the token of Sluice, and a review that of a caller.
+func (u *Upstream) Reviews(rt http.RoundTripper) (func(ctx context.Context, review, answer runtime.Object) error, error) {
 	c := rest.CopyConfig(u.config)
 	c.QPS = -1
-	return kubernetes.NewForConfigAndClient(c, &http.Client{
+	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	// JSON would change a name that is no UTF-8 into that of another user.
+	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	client, err := rest.UnversionedRESTClientForConfigAndClient(c, &http.Client{
 		Transport:     rt,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})
+	return func(ctx context.Context, review, answer runtime.Object) error {
+		kinds, _, err := scheme.Scheme.ObjectKinds(review)
+		if err != nil {
+			return err
+		}
+		at, _ := meta.UnsafeGuessKindToResource(kinds[0])
+		return client.Post().AbsPath("/apis", at.Group, at.Version, at.Resource).Body(review).Do(ctx).Into(answer)
+	}, err
 }
 
 // Address returns the URL of the apiserver.

@@ -19,7 +19,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"sluice/proxy/certs"
@@ -228,16 +229,44 @@ func TestReviewsFollowNoRedirect(t *testing.T) {
 	elsewhere := newAPIServer(t)
 	a := newAPIServer(t)
 	a.Config.Handler = http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect)
-	client, err := a.connect(t, false, nil).Client()
+	u := a.connect(t, false, nil)
+	create, err := u.Reviews(u.Self)
 	if err != nil {
 		t.Fatal(err)
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "a-caller's"}}
-	if _, err := client.AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{}); err == nil {
+	if err := create(t.Context(), review, &authenticationv1.TokenReview{}); err == nil {
 		t.Error("a redirect is no error")
 	}
 	if elsewhere.last != (received{}) {
 		t.Errorf("the other host received %+v", elsewhere.last)
+	}
+}
+
+// A review of another name is that of another user.
+func TestReviewsHaveNamesAsTheyAre(t *testing.T) {
+	const name = "\xff"
+	a := newAPIServer(t)
+	a.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		review, ok := got.(*authorizationv1.SubjectAccessReview)
+		if err != nil || !ok || r.URL.Path != "/apis/authorization.k8s.io/v1/subjectaccessreviews" {
+			http.Error(w, fmt.Sprint(err, r.URL), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":%t}}`, review.Spec.User == name)
+	})
+	u := a.connect(t, false, nil)
+	create, err := u.Reviews(u.Self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &authorizationv1.SubjectAccessReview{}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: name}}
+	if err := create(t.Context(), review, got); err != nil || !got.Status.Allowed {
+		t.Errorf("%v: %+v", err, got.Status)
 	}
 }
 
