@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -85,7 +86,11 @@ func (a *Access) Recall(r *http.Request, read *request.Read) (allowed bool, lear
 func (a *Access) reader(r *http.Request) (user.Info, error) {
 	info := request.From(r.Context())
 	if info.Impersonates && attemptFrom(r.Context()) == nil {
-		return a.Authorizer.impersonator.user(r)
+		u, err := a.Authorizer.impersonator.user(r)
+		if _, refused := errors.AsType[*notAllowed](err); refused {
+			return nil, nil
+		}
+		return u, err
 	}
 	u, _ := apirequest.UserFrom(r.Context())
 	return u, nil

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/utils/lru"
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
@@ -89,7 +90,7 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 		reviews: newReviews[decision](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("access"), o.Memory),
 	}
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
-	a.impersonator = &impersonator{authorizer: a, changes: a.changes, cpu: o.CPU, version: o.Version}
+	a.impersonator = &impersonator{authorizer: a, cpu: o.CPU, version: o.Version, modes: lru.New(maxModes)}
 	return a
 }
 

@@ -1,23 +1,24 @@
 package auth
 
 import (
-	"bytes"
-	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
-	"sync"
+	"net/url"
+	"slices"
+	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/utils/lru"
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/message"
@@ -25,15 +26,10 @@ import (
 	"sluice/proxy/response"
 )
 
-// attempt is an impersonation: the request as its sender made it, and what follows.
+// attempt is an impersonation: the caller, and the headers of its request.
 type attempt struct {
 	user   user.Info
 	header http.Header
-	next   http.HandlerFunc
-	failed error             // of a review
-	reason string            // of the last decision
-	asked  map[[3]string]int // how many names, by verb, resource and subresource
-	ahead  context.Context   // of reviews of names that follow
 }
 
 type attemptKey struct{}
@@ -44,68 +40,110 @@ func attemptFrom(ctx context.Context) *attempt {
 	return a
 }
 
-// impersonator applies impersonation headers by the apiserver's own rules.
+// impersonator applies impersonation headers by the rules of the apiserver.
 type impersonator struct {
 	authorizer *Authorizer
-	changes    *changes
 	cpu        *flowcontrol.CPU
 	version    func() *version.Info // of the apiserver
-
-	mu          sync.Mutex // guards what follows
-	filter      http.Handler
-	total       uint64 // changes of access rules that filter has seen
-	constrained bool   // the rules of filter
+	modes      *lru.Cache           // the name of the mode in which a caller impersonated last, by its name
 }
 
-// current returns the library's filter. It keeps what it has allowed for 10 seconds, so a change of
-// access rules replaces it.
-func (i *impersonator) current() http.Handler {
-	total, constrained := i.changes.all(), hasConstrainedImpersonation(i.version())
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.filter == nil || i.total != total || i.constrained != constrained {
-		filterOf := impersonation.WithImpersonation
-		if constrained {
-			filterOf = impersonation.WithConstrainedImpersonation
-		}
-		next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { attemptFrom(r.Context()).next(w, r) })
-		i.filter, i.total, i.constrained = filterOf(next, authorizer.AuthorizerFunc(i.authorize), statusSerializer()), total,
-			constrained
-	}
-	return i.filter
+// notAllowed is the error of an impersonation that is not allowed, or not a valid one.
+type notAllowed struct {
+	*apierrors.StatusError
+	reason string // of the decision
 }
 
-// apply calls next with the impersonated user in the context and without the impersonation headers, or
-// writes the rejection.
-func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) *attempt {
+// user returns the user that r, by its headers, impersonates. The error is a notAllowed, or means that the impersonation could
+// not be reviewed.
+func (i *impersonator) user(r *http.Request) (user.Info, error) {
 	info := request.From(r.Context())
+	caller, _ := apirequest.UserFrom(r.Context())
+	wanted, err := wantedUser(r.Header)
+	if err != nil || wanted == nil || caller == nil {
+		return caller, err
+	}
 	end, err := i.cpu.Parse(r.Context(), info)
 	if err != nil {
-		return &attempt{failed: err}
+		return nil, err
 	}
 	info.ParseName() // constrained impersonation can be allowed for one object
+	asked := requestAttributes(info)
 	end()
-	u, _ := apirequest.UserFrom(r.Context())
-	ahead, decided := context.WithCancel(r.Context())
-	defer decided()
-	a := &attempt{user: u, header: r.Header, asked: map[[3]string]int{}, ahead: ahead}
-	a.next = func(w http.ResponseWriter, r *http.Request) {
-		decided()
-		next(w, r)
+	var failed, refused error
+	refusedBy := ""
+	last, found := i.modes.Get(caller.GetName())
+	if !found {
+		last = "none"
 	}
-	i.current().ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))
-	return a
+	for _, m := range modesOf(caller, wanted, hasConstrainedImpersonation(i.version())) {
+		err := i.may(r.Context(), m, wanted, asked)
+		var no *notAllowed
+		switch {
+		case err == nil:
+			i.modes.Add(caller.GetName(), m.name)
+			return m.user(wanted), nil
+		case !errors.As(err, &no):
+			failed = err
+		case refused == nil || refusedBy != last && (m.name == last || refusedBy == ""):
+			// The apiserver tells of the last mode, else of the first constrained one.
+			refused, refusedBy = err, m.name
+		}
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return nil, refused
 }
 
-// user returns the user that r, by its headers, impersonates, or nil if that is not allowed. The error
-// means that it could not be reviewed.
-func (i *impersonator) user(r *http.Request) (got user.Info, err error) {
-	a := i.apply(response.Nowhere{}, r,
-		func(_ http.ResponseWriter, r *http.Request) { got, _ = apirequest.UserFrom(r.Context()) })
-	if got == nil {
-		return nil, a.failed
+// wantedUser returns the user that impersonation headers ask for, nil if they ask for none. The error is a notAllowed.
+func wantedUser(h http.Header) (*user.DefaultInfo, error) {
+	u := &user.DefaultInfo{
+		Name: h.Get(authenticationv1.ImpersonateUserHeader), UID: h.Get(authenticationv1.ImpersonateUIDHeader),
+		Groups: slices.Clone(h[authenticationv1.ImpersonateGroupHeader]),
 	}
-	return got, nil
+	extras := false
+	for name, values := range h {
+		key, ok := strings.CutPrefix(name, authenticationv1.ImpersonateUserExtraHeaderPrefix)
+		if !ok {
+			continue
+		}
+		extras = true
+		if len(values) == 0 {
+			continue
+		}
+		key = strings.ToLower(key)
+		if plain, err := url.PathUnescape(key); err == nil {
+			key = plain
+		}
+		if u.Extra == nil {
+			u.Extra = map[string][]string{}
+		}
+		u.Extra[key] = append(u.Extra[key], values...)
+	}
+	switch {
+	case u.Name != "":
+		return u, nil
+	case u.UID != "" || len(u.Groups) > 0 || extras:
+		text := fmt.Sprintf("requested %#v without impersonating a user name", u)
+		return nil, &notAllowed{StatusError: apierrors.NewBadRequest(text)}
+	}
+	return nil, nil
+}
+
+// requestAttributes returns the attributes by which a request is authorized. Selectors that do not parse are reviewed as none.
+func requestAttributes(info *request.Info) authorizer.AttributesRecord {
+	a := authorizer.AttributesRecord{
+		Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup, APIVersion: info.APIVersion, Resource: info.Resource,
+		Subresource: info.Subresource, Name: info.Name, ResourceRequest: info.IsResourceRequest, Path: info.Path,
+	}
+	if s, err := fields.ParseSelector(info.FieldSelector); err == nil {
+		a.FieldSelectorRequirements = s.Requirements()
+	}
+	if s, err := labels.Parse(info.LabelSelector); err == nil {
+		a.LabelSelectorRequirements, _ = s.Requirements()
+	}
+	return a
 }
 
 // WithImpersonation is a filter that authorizes and applies the impersonation headers of ClientCert
@@ -118,65 +156,32 @@ func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		a.impersonate(w, r, info, next)
-	})
-}
-
-// impersonate authorizes and applies the impersonation headers of r.
-func (a *Authorizer) impersonate(w http.ResponseWriter, r *http.Request, info *request.Info, next http.Handler) {
-	// The library writes the rejection itself, so set what describes it first.
-	info.Outcome.Source, info.Decision.Verdict = request.SourceGateway, request.Forbid
-	rejection := &heldResponse{header: http.Header{}}
-	response.Headers(rejection.Header(), info)
-	attempt := a.impersonator.apply(rejection, r, func(_ http.ResponseWriter, r *http.Request) {
-		rejection = nil
-		info.Decision = request.Decision{}
-		info.Impersonated, _ = apirequest.UserFrom(r.Context())
+		u, err := a.impersonator.user(r)
+		if err != nil {
+			refuseImpersonation(w, r, info, err)
+			return
+		}
+		info.Impersonated = u
+		caller, _ := apirequest.UserFrom(r.Context())
+		ctx := context.WithValue(r.Context(), attemptKey{}, &attempt{caller, r.Header})
+		r = withOwnHeader(r.WithContext(apirequest.WithUser(ctx, u)))
+		maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return strings.HasPrefix(name, "Impersonate-") })
 		next.ServeHTTP(w, r)
 	})
-	switch {
-	case rejection == nil:
-	case attempt.failed != nil:
-		info.Decision = request.Decision{} // nobody has decided
-		response.Error(w, r, errNotReviewed)
-	default:
-		info.Decision.Reason = attempt.reason
-		rejection.writeTo(w)
-	}
 }
 
 // errNotReviewed is the response to a caller whose impersonation could not be reviewed. The error of the
 // review is about Sluice, which the caller need not know.
 var errNotReviewed = response.NewUnavailable(message.NotReviewed.Say())
 
-// heldResponse is a short response that is held until it is known whether it is to be sent.
-type heldResponse struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (h *heldResponse) Header() http.Header { return h.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (h *heldResponse) WriteHeader(code int) { h.code = code }
-
-// Write implements http.ResponseWriter.
-func (h *heldResponse) Write(p []byte) (int, error) { return h.body.Write(p) }
-
-// writeTo sends the response.
-func (h *heldResponse) writeTo(w http.ResponseWriter) {
-	maps.Copy(w.Header(), h.header)
-	w.WriteHeader(cmp.Or(h.code, http.StatusOK))
-	_, _ = h.body.WriteTo(w)
-}
-
-// statusSerializer encodes the Status objects with which the library rejects requests, in every encoding of the
-// gateway's own errors.
-func statusSerializer() runtime.NegotiatedSerializer {
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{})
-	return serializer.NewCodecFactory(scheme, serializer.WithSerializer(cbor.NewSerializerInfo)).WithoutConversion()
+func refuseImpersonation(w http.ResponseWriter, r *http.Request, info *request.Info, err error) {
+	info.Outcome.Source = request.SourceGateway
+	var no *notAllowed
+	if !errors.As(err, &no) {
+		response.Error(w, r, errNotReviewed)
+		return
+	}
+	info.Decision = request.Decision{Verdict: request.Forbid, Reason: no.reason}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	response.Error(w, r, no)
 }

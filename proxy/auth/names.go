@@ -4,15 +4,18 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"net/url"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"sluice/proxy/accounts"
@@ -48,119 +51,85 @@ func (a *Authorizer) goesByRules(ctx context.Context, by asker) bool {
 	return err == nil && got.Decision == authorizer.DecisionAllow
 }
 
-// authorize decides for the library's filter. A caller that may impersonate every name of a kind needs one review for all of them.
-func (i *impersonator) authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
-	a := attemptFrom(ctx)
-	if strings.HasPrefix(asked.GetVerb(), "impersonate-on:") {
-		if i.mayAll(ctx, a, asked) {
-			return authorizer.DecisionNoOpinion, "", nil
-		}
-	} else if i.mayAny(ctx, a, asked) {
-		return authorizer.DecisionAllow, "", nil
-	}
-	i.reviewAhead(ctx, a, asked)
-	decision, reason, err := i.authorizer.Authorize(ctx, asked)
-	a.reason = reason
-	if err != nil {
-		a.failed = err
-	}
-	return decision, reason, err
-}
-
-// mayAny reports whether the caller may impersonate every name of the kind that is asked for, as far as Sluice can know.
-func (i *impersonator) mayAny(ctx context.Context, a *attempt, asked authorizer.Attributes) bool {
-	if !i.authorizer.goesByRules(ctx, asker{key: accounts.ByUser(asked.GetUser().GetName())}) {
-		return false
-	}
-	keys := []string{asked.GetSubresource()}
-	if asked.GetResource() == "userextras" && len(a.extras()) > 1 {
-		keys = []string{anyName, asked.GetSubresource()}
-	}
-	return slices.ContainsFunc(keys, func(key string) bool {
-		got, _, err := i.authorizer.Authorize(ctx, named(asked, key, anyName))
-		return err == nil && got == authorizer.DecisionAllow
-	})
-}
-
-// mayAll reports whether the caller may impersonate all that a asks for without constraint. Constrained impersonation is not
-// asked for then: it allows no more, and makes the same user, except of nodes.
-func (i *impersonator) mayAll(ctx context.Context, a *attempt, asked authorizer.Attributes) bool {
-	name := a.header.Get(authenticationv1.ImpersonateUserHeader)
-	if strings.HasPrefix(name, "system:node:") {
-		return false
-	}
-	may := authorizer.AttributesRecord{
-		User: asked.GetUser(), Verb: "impersonate", APIVersion: "v1", Resource: "users", Name: name, ResourceRequest: true,
-	}
-	if namespace, name, err := serviceaccount.SplitUsername(name); err == nil {
-		may.Resource, may.Namespace, may.Name = "serviceaccounts", namespace, name
-	}
-	if !i.mayAny(ctx, a, may) {
-		if got, _, err := i.authorizer.Authorize(ctx, may); err != nil || got != authorizer.DecisionAllow {
-			return false
+// may returns nil if a mode allows a caller to impersonate the wanted user in a request. The error is a notAllowed, or means that
+// this could not be reviewed.
+func (i *impersonator) may(ctx context.Context, m mode, wanted *user.DefaultInfo, asked authorizer.AttributesRecord) error {
+	if m.name != "" {
+		asked.User, asked.Verb = m.by, "impersonate-on:"+m.name+":"+asked.Verb
+		if err := i.review(ctx, asked); err != nil {
+			return err
 		}
 	}
-	may.Namespace, may.Resource = "", "groups"
-	if len(a.header[authenticationv1.ImpersonateGroupHeader]) > 0 && !i.mayAny(ctx, a, may) {
-		return false
-	}
-	may.APIGroup, may.Resource = authenticationv1.GroupName, "uids"
-	if a.header.Get(authenticationv1.ImpersonateUIDHeader) != "" && !i.mayAny(ctx, a, may) {
-		return false
-	}
-	may.Resource = "userextras"
-	for key := range a.extras() {
-		if may.Subresource = key; !i.mayAny(ctx, a, may) {
-			return false
+	for _, n := range m.names(wanted) {
+		if err := i.mayAll(ctx, n); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }
 
-// named returns attributes with another subresource and name.
-func named(a authorizer.Attributes, subresource, name string) authorizer.AttributesRecord {
-	return authorizer.AttributesRecord{
-		User: a.GetUser(), Verb: a.GetVerb(), APIGroup: a.GetAPIGroup(), APIVersion: a.GetAPIVersion(), Namespace: a.GetNamespace(),
-		Resource: a.GetResource(), Subresource: subresource, Name: name, ResourceRequest: true,
+// review returns nil if attributes are allowed. The error is a notAllowed, or means that they could not be reviewed.
+func (i *impersonator) review(ctx context.Context, a authorizer.AttributesRecord) error {
+	decision, reason, err := i.authorizer.Authorize(ctx, a)
+	if err != nil || decision == authorizer.DecisionAllow {
+		return err
 	}
+	return refuse(a, reason)
 }
 
-// reviewAhead begins reviews of the names that the filter asks for next, one after the other, if it allows the one before. It
-// stops at the first that is refused, so no more than reviewedAhead are reviewed in vain.
-func (i *impersonator) reviewAhead(ctx context.Context, a *attempt, asked authorizer.Attributes) {
-	var names []string
-	switch asked.GetResource() {
-	case "groups":
-		names = a.header[authenticationv1.ImpersonateGroupHeader]
-	case "userextras":
-		names = a.extras()[asked.GetSubresource()]
+// mayAll returns nil if all names are allowed. A caller who may impersonate every name of a kind needs one review for all.
+// Without that, each name costs one: the first alone, the others up to reviewedAhead at a time.
+func (i *impersonator) mayAll(ctx context.Context, n *names) error {
+	if n.never != "" {
+		return refuse(n.AttributesRecord, n.never)
 	}
-	kind := [3]string{asked.GetVerb(), asked.GetResource(), asked.GetSubresource()}
-	at := a.asked[kind] // the filter asks for them in order
-	a.asked[kind]++
-	if at == 0 {
-		return
+	may := func(key, name string) error {
+		a := n.AttributesRecord
+		a.Subresource, a.Name = key, name
+		return i.review(ctx, a)
 	}
-	first := at + reviewedAhead
-	if at == 1 {
-		first = at + 1
-	}
-	for n := first; n <= at+reviewedAhead && n < len(names); n++ {
-		go func() { _, _, _ = i.authorizer.Authorize(a.ahead, named(asked, asked.GetSubresource(), names[n])) }()
-	}
-}
-
-// extras returns the extra attributes that the request asks for.
-func (a *attempt) extras() map[string][]string {
-	extras := map[string][]string{}
-	for name, values := range a.header {
-		if key, ok := strings.CutPrefix(name, authenticationv1.ImpersonateUserExtraHeaderPrefix); ok {
-			key = strings.ToLower(key)
-			if plain, err := url.PathUnescape(key); err == nil {
-				key = plain
-			}
-			extras[key] = append(extras[key], values...)
+	if i.authorizer.goesByRules(ctx, asker{key: accounts.ByUser(n.User.GetName())}) {
+		if n.severalKeys && may(anyName, anyName) == nil || may(n.Subresource, anyName) == nil {
+			return nil
 		}
 	}
-	return extras
+	if n.wildcard && (n.Subresource == "" && may("", "*") == nil || n.Subresource != "" && may("*", "*") == nil) {
+		return nil
+	}
+	if err := may(n.Subresource, n.all[0]); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(n.all[1:], reviewedAhead) {
+		refused := make([]error, len(some))
+		var reviews sync.WaitGroup
+		for at, name := range some {
+			reviews.Go(func() { refused[at] = may(n.Subresource, name) })
+		}
+		reviews.Wait()
+		if at := slices.IndexFunc(refused, func(err error) bool { return err != nil }); at >= 0 {
+			return refused[at]
+		}
+	}
+	return nil
+}
+
+// refuse returns the refusal of attributes in the words of the apiserver.
+func refuse(a authorizer.AttributesRecord, reason string) *notAllowed {
+	resource, where := a.Resource, "at the cluster scope"
+	if a.Subresource != "" {
+		resource += "/" + a.Subresource
+	}
+	if a.Namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", a.Namespace)
+	}
+	text := fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", a.User.GetName(), a.Verb, resource, a.APIGroup, where)
+	if !a.ResourceRequest {
+		text = fmt.Sprintf("User %q cannot %s path %q", a.User.GetName(), a.Verb, a.Path)
+	}
+	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+	if reason != "" {
+		text += ": " + reason
+	}
+	of := schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}
+	return &notAllowed{apierrors.NewForbidden(of, a.Name, errors.New(text)), reason}
 }

@@ -314,7 +314,6 @@ func TestRecheckRepeatsTheImpersonation(t *testing.T) {
 	})
 }
 
-// The library keeps for ten seconds that an impersonation is allowed.
 func TestChangeOfAccessRulesEndsImpersonationAtOnce(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("boss")

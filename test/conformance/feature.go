@@ -26,7 +26,7 @@ func (r Row) leftOut() bool {
 //
 //   - WatchList: streaming lists, also those that watches are by default that allow bookmarks and
 //     have no resource version. Sluice serves them before any apiserver.
-//   - ConstrainedImpersonation: the wording of refused impersonation, which is that of the library of
+//   - ConstrainedImpersonation: the wording of refused impersonation, which is that of the release of
 //     the go.mod. The rules are those of the apiserver.
 //   - Columns: Tables with the columns of the release of the go.mod. Sluice passes requests for
 //     Tables whose columns are different.
