@@ -80,5 +80,5 @@ func (f Format) WholeObjects() bool {
 func (f Format) AgesWithTime() bool { return f.Shape == Table }
 
 // AgesApart reports whether the ages in a Table can be left out and written later, because nothing else in
-// the bytes depends on them: what follows in compact JSON does not, while YAML and indentation rewrite it.
+// the bytes depends on them: compact JSON goes on unchanged, while YAML and indentation rewrite the rest.
 func (f Format) AgesApart() bool { return f.Shape == Table && f.Encoding == JSON && !f.Pretty }

@@ -14,7 +14,7 @@ type objectEncoder = framing.ObjectEncoder
 // passthrough gives the stored bytes: Protobuf from Protobuf, unstructured JSON from JSON.
 type passthrough = framing.Passthrough
 
-// appendFunc appends what it makes of src to dst.
+// appendFunc appends src to dst in another encoding.
 type appendFunc func(dst, src []byte) ([]byte, error)
 
 // apart encodes objects and items of lists in different ways: the items of typed lists have no kind and apiVersion.
@@ -26,7 +26,7 @@ func (a apart) AppendItem(dst, src []byte) ([]byte, error)           { return a.
 // alike encodes items of lists as it encodes objects.
 func alike(f appendFunc) apart { return apart{f, f} }
 
-// The encoders without parameters, named after what they give.
+// The encoders without parameters, named after their output.
 var (
 	withoutPoints            = alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutPoints(dst, src), nil })
 	jsonToCBOR               = alike(cbor.AppendFromJSON)
@@ -78,7 +78,7 @@ func withoutManagedFields(source Encoding) apart {
 	return alike(json.AppendWithoutManagedFields)
 }
 
-// pipe gives what the second encoder makes of the output of the first.
+// pipe encodes the output of the first encoder by the second.
 func pipe(first, second objectEncoder) objectEncoder {
 	object := func(e objectEncoder) appendFunc {
 		return func(dst, src []byte) ([]byte, error) { return e.AppendObject(dst, src, true) }

@@ -134,17 +134,17 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 	return proto.ItemSize(n), true
 }
 
-// Separator returns what separates two items; it may be empty.
+// Separator returns the separator of two items; it may be empty.
 func (w *Writer) Separator() string { return w.framer.Separator() }
 
-// AppendListHead appends what precedes the first of n items. size is the number of bytes of all items as
+// AppendListHead appends the beginning of a list of n items. size is the number of bytes of all items as
 // AppendItem appended them; only Protobuf, whose envelope contains it, uses it. Tables omit the
 // shardInfo of meta, and up to Kubernetes 1.37 lists of metadata and of custom resources do (KEP-5866).
 func (w *Writer) AppendListHead(dst []byte, meta metav1.ListMeta, n, size int) []byte {
 	return w.framer.AppendListHead(dst, w.listMeta(&meta), n, size)
 }
 
-// AppendListTail appends what follows the last of n items.
+// AppendListTail appends the end of a list of n items.
 func (w *Writer) AppendListTail(dst []byte, meta metav1.ListMeta, n int) []byte {
 	return w.framer.AppendListTail(dst, w.listMeta(&meta), n)
 }

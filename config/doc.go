@@ -2,8 +2,8 @@
 // validated.
 //
 // [Read] decodes a [File] and records every problem with its place: unknown and duplicate fields, and
-// values of a wrong type. Flags override the File, and [Document.Check] sets what is unset to its
-// default and returns all problems, those of invalid values too. After that a File must not be changed.
+// values of a wrong type. Flags override the File, and [Document.Check] sets the other fields to their
+// defaults and returns all problems, those of invalid values too. After that a File must not be changed.
 //
 // The comments on the types are the documentation of the file: docs/config.yaml and [Schema] are generated from them.
 package config

@@ -31,7 +31,7 @@ type File struct {
 	Authorization Authorization `json:"authorization,omitempty"`
 	// Cache configures and limits the watch cache.
 	Cache Cache `json:"cache,omitempty"`
-	// Limits bounds what callers may use.
+	// Limits bounds the memory, connections and requests of callers.
 	Limits Limits `json:"limits,omitempty"`
 	// Admin is the listener for health checks and metrics.
 	Admin Admin `json:"admin,omitempty"`
@@ -47,7 +47,7 @@ type File struct {
 	Shutdown Shutdown `json:"shutdown,omitempty"`
 	// Compression enables compression that the apiserver does not have.
 	Compression Compression `json:"compression,omitempty"`
-	// Compatibility is "extended" or "strict". Strict rejects what this apiserver rejects, even where
+	// Compatibility is "extended" or "strict". Strict rejects requests that this apiserver rejects, even where
 	// the API documentation specifies it or Sluice could transcode it.
 	Compatibility string `json:"compatibility,omitempty" enum:"extended,strict"`
 	// Features are enabled one by one.
@@ -109,7 +109,7 @@ type Upstream struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	// Context is the context in the kubeconfig; empty means its current one.
 	Context string `json:"context,omitempty"`
-	// Compress asks the apiserver to compress what Sluice itself lists and watches, for a line to the
+	// Compress asks the apiserver to compress Sluice's own lists and watches, for a line to the
 	// apiserver that is slow or paid by the byte. Compression costs the apiserver CPU time. Up to 1.36,
 	// it compresses lists but not watches.
 	Compress bool `json:"compress,omitempty"`
@@ -209,10 +209,10 @@ type Cache struct {
 	// HistoryAge and HistoryBytes limit the event history of each resource.
 	HistoryAge   metav1.Duration `json:"historyAge,omitempty"`
 	HistoryBytes int64           `json:"historyBytes,omitempty"`
-	// EncodedBytes limits the memory for encoded and compressed objects, over all resources. They yield to what else
-	// needs the memory, down to an eighth. With 0 every response is encoded anew.
+	// EncodedBytes limits the memory for encoded and compressed objects, over all resources. They yield to
+	// other memory, down to an eighth. With 0 every response is encoded anew.
 	EncodedBytes *int64 `json:"encodedBytes,omitempty" reload:"true"`
-	// MaxBytes is the approximate memory limit of all stores together. 0 means half of what the process may
+	// MaxBytes is the approximate memory limit of all stores together. 0 means half of the memory that the process may
 	// use: of the least of GOMEMLIMIT, the memory limit of the container, and the memory of the machine. Beyond
 	// it, the stores whose readers gain least by them are stopped.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
@@ -220,13 +220,13 @@ type Cache struct {
 	Idle metav1.Duration `json:"idle,omitempty"`
 	// CheckEvery is the minimum time between two comparisons of a store with the apiserver.
 	CheckEvery metav1.Duration `json:"checkEvery,omitempty"`
-	// Proofs limits what it costs the apiserver to prove states recent.
+	// Proofs limits the apiserver time for proofs that states are recent.
 	Proofs Proofs `json:"proofs,omitempty"`
 }
 
-// Proofs limits what it costs the apiserver, for each resource and on average, to prove that its store
-// is recent: by probes, by roll calls and by forwarding small reads. Once that is spent, a proof costs at
-// most what the reads that wait for it would cost the apiserver themselves, or takes longer.
+// Proofs limits the apiserver time, for each resource and on average, of proofs that its store is
+// recent: by probes, by roll calls and by forwarding small reads. Once that is spent, a proof costs no
+// more than the reads that wait for it would cost the apiserver themselves, or takes longer.
 type Proofs struct {
 	// CorePercent is the part of one core's time, estimated from the duration and length of the
 	// responses.
@@ -257,8 +257,8 @@ type Admin struct {
 	// Listen is the address of the listener, host:port. It serves HTTPS with the certificates of the API
 	// listener; plain HTTP on a loopback address with open access.
 	Listen string `json:"listen,omitempty"`
-	// Access says who may read metrics and the configuration: with "authorized" callers whose roles allow to
-	// get the path (nonResourceURLs), with "open" everybody. The default is "open" on a loopback address
+	// Access limits the readers of metrics and the configuration: "authorized" are callers whose roles allow to
+	// get the path (nonResourceURLs), "open" is everybody. The default is "open" on a loopback address
 	// and "authorized" on others. Health checks are always open.
 	Access string `json:"access,omitempty" enum:"authorized,open"`
 	// Hosts are the host names by which clients may address the listener, besides localhost and IP

@@ -1,6 +1,6 @@
 package config
 
-// gone are the fields that earlier releases had, with what to do instead.
+// gone are the fields that earlier releases had, with their replacements.
 var gone = map[string]string{
 	"cache.passedBytes":              "a list that passes instead of the cache takes one of limits.seats for each 256 KiB: set that",
 	"limits.unauthenticatedUpstream": "64 requests of unauthenticated callers pass at a time: remove it",

@@ -6,9 +6,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Limits bounds what callers may use together. A caller may use what nobody else needs: when a total is used
-// up, what the caller with the most holds is taken back or, where that cannot be, nobody gets more than three
-// times what is free. A request that is refused receives 429 with Retry-After.
+// Limits bounds the memory, connections and requests of all callers together. A single caller may use all of a
+// total that nobody else needs. When it is used up, the caller with the most loses connections or watches or,
+// where that cannot be, nobody gets more than three times the free rest. A request that is refused receives 429
+// with Retry-After.
 type Limits struct {
 	// Memory is the memory by which all totals of memory are calculated, in bytes; 0 means the limit of the
 	// container or, without one, the memory of the machine.

@@ -16,7 +16,7 @@ import (
 
 // Document is a configuration with the places of its fields in the file that it was read from.
 type Document struct {
-	// File is what could be decoded. Flags may override it. It is not complete before Check.
+	// File has the fields that could be decoded. Flags may override it. It is not complete before Check.
 	File *File
 
 	path      string // empty if there is no file
@@ -28,7 +28,7 @@ type Document struct {
 func Empty() *Document { return &Document{File: &File{}} }
 
 // Read reads a configuration file, YAML or JSON. It returns an error only if the file cannot be read;
-// Check reports what is wrong in it.
+// Check reports its problems.
 func Read(path string) (*Document, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

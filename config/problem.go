@@ -13,7 +13,7 @@ type Problem struct {
 	// Field is the path of the field, such as limits.seats or tls.sni[0].certFile; empty for
 	// the whole file.
 	Field string
-	// Message says what must be different.
+	// Message names the correction.
 	Message string
 
 	path string

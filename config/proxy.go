@@ -52,8 +52,8 @@ func (d Destination) String() string {
 
 var errDestination = errors.New("not host:port")
 
-// ParseDestination parses host:port, as RFC 9110 defines the target of a CONNECT. It refuses what
-// another parser could understand differently: user names, paths, zones, signs, leading zeros, and
+// ParseDestination parses host:port, as RFC 9110 defines the target of a CONNECT. It refuses texts
+// that another parser could understand differently: user names, paths, zones, signs, leading zeros, and
 // numbers that are no IP address in its usual form.
 func ParseDestination(s string) (Destination, error) {
 	host, port, err := net.SplitHostPort(s)

@@ -97,7 +97,7 @@ func mayKnowSource(info *request.Info, code int) bool {
 // opens reports whether a response with this status code starts a watch.
 func (l *loggedRequest) opens(code int) bool { return l.info.Verb == "watch" && code == http.StatusOK }
 
-// keep keeps the request for those who ask about the last ones.
+// keep adds the request to the last ones, for the page and sluice why.
 func (l *loggedRequest) keep(code int) {
 	info, class := l.info, why.KeptPassed
 	switch {

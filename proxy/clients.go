@@ -9,7 +9,7 @@ import (
 	"sluice/proxy/request"
 )
 
-// costs is what of a request has been counted for its client.
+// costs are the parts of a request that have been counted for its client.
 type costs struct {
 	format        clients.Format // of the response
 	compressed    bool
@@ -55,7 +55,7 @@ func (c *costs) open(l *loggedRequest) {
 	}
 }
 
-// selects says in words what a watch selects, without names of objects.
+// selects describes in words the selection of a watch, without names of objects.
 func selects(info *request.Info) string {
 	switch {
 	case strings.HasPrefix(info.FieldSelector, "metadata.name="):
@@ -71,7 +71,7 @@ func selects(info *request.Info) string {
 // byNode begins field selectors for the pods of a node.
 const byNode = "spec.nodeName="
 
-// add counts what has not been counted yet; ended says that this is all.
+// add counts the difference to the last call; ended says that the request has ended.
 func (c *costs) add(l *loggedRequest, ended bool) {
 	info, r := l.info, l.r
 	encoded := l.bytes
@@ -98,8 +98,8 @@ func host(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// clientKey returns the row of a request. Callers that are not authenticated have one for each network: they may name what
-// they like.
+// clientKey returns the row of a request. Unauthenticated callers have one for each network: their names are not
+// verified.
 func clientKey(r *http.Request, info *request.Info, code int) clients.Key {
 	if info.Caller == request.Unauthenticated || info.User == "" {
 		return clients.Key{Agent: clients.Network(r.RemoteAddr)}

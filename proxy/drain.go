@@ -71,7 +71,7 @@ func refuseDraining(w http.ResponseWriter, r *http.Request) {
 
 var errShuttingDown = response.NewUnavailable(message.ShuttingDown.Say())
 
-// running counts what runs. The zero value is ready to use.
+// running counts requests under way. The zero value is ready to use.
 type running struct {
 	mu   sync.Mutex
 	n    int

@@ -44,11 +44,11 @@ type Options struct {
 	Tracer *trace.Tracer
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *tree.Budget
-	// Accounts counts what callers hold.
+	// Accounts counts memory and connections of callers.
 	Accounts *accounts.Ledger
 	// CPU shares the processors.
 	CPU *flowcontrol.CPU
-	// Machine is what the totals of Accounts follow from.
+	// Machine has the memory and the descriptors by which the totals of Accounts are calculated.
 	Machine accounts.Machine
 }
 
@@ -124,8 +124,7 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// Reload changes what may change while the Gateway runs: of the configuration, what concerns the Gateway and
-// has the tag reload.
+// Reload changes the fields of the configuration that concern the Gateway and have the tag reload.
 func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
 	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
@@ -166,7 +165,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // endHTTP2 bounds how long the server waits for the client's window to write the end of a response, after
-// the handler has returned, and drops what takes the most memory meanwhile: the connection counts only the rest. Over
+// the handler has returned, and frees most memory of the request meanwhile: the connection counts only the rest. Over
 // HTTP/1 the connection itself is all that waits.
 func endHTTP2(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 {

@@ -18,7 +18,7 @@ import (
 const unusedFor = 500 * time.Millisecond
 
 // idleFor is how long connections may stay open at the end of a drain once all of them are idle: a client
-// may send a request before it has read GOAWAY, and what was written last is flushed. http.Server waits a
+// may send a request before it has read GOAWAY, and the last write is flushed. http.Server waits a
 // second for an HTTP/2 connection, in which there would be no API.
 const idleFor = 100 * time.Millisecond
 

@@ -26,7 +26,7 @@ func Totals(l *config.Limits, m accounts.Machine) accounts.Totals {
 const tooManyHeaders = "too-many-headers"
 
 // withHeaderLimit answers 431 to requests with more than fields header fields. The server limits their
-// size; this limits what each of many short fields costs whoever handles it next.
+// size; this limits the cost of each of many short fields in later handlers.
 func withHeaderLimit(fields int) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ type Metrics struct {
 	available  slo.Objective
 	recent     slo.Objective
 	reads      *serve.Metrics
-	// Clients counts what each client costs.
+	// Clients counts the costs of each client.
 	Clients *clients.Table
 }
 

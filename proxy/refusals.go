@@ -18,7 +18,7 @@ func isRefusal(info *request.Info, code int) bool {
 	return info.Caller == request.Unauthenticated && unwanted
 }
 
-// refusal is what a refused request is counted by if it has no line.
+// refusal is the key under which a refused request without a line is counted.
 func refusal(info *request.Info, code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + info.Outcome.Reason)
 }

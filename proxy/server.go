@@ -27,7 +27,7 @@ const (
 )
 
 // newServer returns a server that limits everything except the duration of a request: watches are
-// long. The limit of header bytes also limits what an HTTP/2 header expands to: a client can refer to a
+// long. The limit of header bytes also limits the expansion of an HTTP/2 header: a client can refer to a
 // field of 4 KiB by one byte (HPACK, RFC 7541).
 func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 	return &http.Server{
@@ -86,7 +86,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 //  2. The watches end, whether they are served or pass; new ones are refused.
 //  3. The listener closes, and the requests that remain finish.
 //
-// After the grace period cut cancels what remains.
+// After the grace period cut cancels the remaining requests.
 func (g *Gateway) shutdown(l *accept.Listener, before, after *generation, cut context.CancelFunc) {
 	limit := g.options.Config.Shutdown.Grace.Duration
 	grace, cancel := context.WithTimeout(context.Background(), limit)

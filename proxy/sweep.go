@@ -23,7 +23,7 @@ func (g *Gateway) SweepMetrics(ctx context.Context) error {
 
 // sweepMetrics deletes the series of a resource that discovery does not name, unless it is in use: some
 // extension servers serve more than discovery names. A resource is in use if a watch of it is open, or a
-// request of it has finished since the sweep before. It returns what the next sweep needs.
+// request of it has finished since the sweep before. It returns the state for the next sweep.
 func (g *Gateway) sweepMetrics(ctx context.Context,
 	before map[schema.GroupVersionResource]activity) map[schema.GroupVersionResource]activity {
 	now := g.options.Metrics.activity()

@@ -29,7 +29,7 @@ func withTrace(t *trace.Tracer) func(http.Handler) http.Handler {
 	}
 }
 
-// endSpan ends the span of a request with what became of it: a watch when it begins, which is what its client waits for.
+// endSpan ends the span of a request with its outcome: a watch when it begins, since its client waits for no more.
 func endSpan(r *http.Request, info *request.Info, code int) {
 	s := info.Span
 	if !s.Recorded() {

@@ -12,7 +12,7 @@ import (
 // reasonAmbiguous is the Outcome.Reason of a request that another server could understand differently.
 const reasonAmbiguous = "ambiguous-request"
 
-// withValidation rejects requests that another server could understand differently. What follows such a
+// withValidation rejects requests that another server could understand differently. The bytes behind such a
 // request on an HTTP/1.1 connection may not be a request of the same client, so the connection ends.
 func withValidation(u *upstream.Upstream) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {

@@ -37,7 +37,7 @@ type partKey struct {
 	key any
 }
 
-// ErrPanicked is returned to those who have waited for a value whose build has panicked.
+// ErrPanicked is returned to readers that have waited for a value whose build has panicked.
 var ErrPanicked = errors.New("what makes a shared value has panicked")
 
 // Make returns the value for a key, which build makes if there is none. Concurrent callers wait for one build. The size that
@@ -94,7 +94,7 @@ func (m *memo) wait() (any, error) {
 	return m.value, m.err
 }
 
-// touch tells the budget that the memo is used. It writes only what changes, for readers on other processors.
+// touch tells the budget that the memo is used. It writes no value that is the same, for readers on other processors.
 func (m *memo) touch() {
 	if !m.touched.Load() {
 		m.touched.Store(true)

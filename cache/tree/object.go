@@ -72,7 +72,7 @@ func (o *Object) Hash(compute func(*Object) uint64) uint64 {
 	return h
 }
 
-// objectOverhead is what an object takes besides the content of its slices, in bytes: the struct
+// objectOverhead is the memory of an object besides the content of its slices, in bytes: the struct
 // and its pointer in a segment.
 const objectOverhead = 136
 

@@ -13,8 +13,8 @@ const (
 	// both fit into one.
 	segmentMin = 16
 	// SegmentBytes is the greatest sum of the data of a segment of more than one object, in bytes:
-	// what an update encodes anew, and what readers of a segment hold, must not grow with the
-	// objects.
+	// the bytes that an update encodes anew, and that readers of a segment hold, must not grow
+	// with the objects.
 	SegmentBytes = 512 << 10
 	// segmentMinBytes is the sum from which a segment of few objects is not merged.
 	segmentMinBytes = SegmentBytes / 4

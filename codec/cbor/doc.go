@@ -17,6 +17,6 @@
 //     that has duplicates.
 //   - Bytes from outside must be checked for well-formedness before memory is allocated for them.
 //
-// The package knows no kinds, so it keeps what JSON cannot express without a schema: base64 text
+// The package knows no kinds, so it keeps values that JSON cannot express without a schema: base64 text
 // stays text instead of a tagged byte string, and a float that JSON spells 1 becomes an integer.
 package cbor

@@ -20,10 +20,10 @@ type Sequence struct {
 // keptBuffer is how large a buffer may be that waits for the next item.
 const keptBuffer = 64 << 10
 
-// NewSequence returns a Sequence of what in delivers. It may read ahead.
+// NewSequence returns a Sequence of the items of in. It may read ahead.
 func NewSequence(in io.Reader) *Sequence { return &Sequence{from: in, in: wellFormed.NewDecoder(in)} }
 
-// wellFormed accepts items as long and deep as the apiserver does. AppendJSON checks what they contain.
+// wellFormed accepts items as long and deep as the apiserver does. AppendJSON checks their content.
 var wellFormed = func() fxcbor.DecMode {
 	mode, err := fxcbor.DecOptions{
 		MaxNestedLevels: json.MaxDepth, MaxArrayElements: math.MaxInt32, MaxMapPairs: 1 << 21,

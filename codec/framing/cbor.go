@@ -26,7 +26,7 @@ func (c *CBOR) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return e.AppendItem(dst, src)
 }
 
-// Separator returns what separates two items: nothing.
+// Separator returns the separator of two items: nothing.
 func (c *CBOR) Separator() string { return "" }
 
 // AppendListHead appends everything except the n items, which come last. Lengths are definite, so nothing

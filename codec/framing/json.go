@@ -24,15 +24,15 @@ func (j *JSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return e.AppendItem(dst, src)
 }
 
-// Separator returns what separates two items.
+// Separator returns the separator of two items.
 func (j *JSON) Separator() string { return "," }
 
-// AppendListHead appends what precedes the first of n items.
+// AppendListHead appends the beginning of a list of n items.
 func (j *JSON) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	return j.List.appendJSONHead(dst, meta, n)
 }
 
-// AppendListTail appends what follows the last of n items.
+// AppendListTail appends the end of a list of n items.
 func (j *JSON) AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	return append(j.List.appendJSONTail(dst, meta, n), '\n')
 }

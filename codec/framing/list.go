@@ -8,7 +8,7 @@ import (
 	"sluice/codec/json"
 )
 
-// List describes what surrounds the items of a list, in any encoding.
+// List is the metadata around the items of a list, in any encoding.
 type List struct {
 	APIVersion, Kind string
 	// Unstructured is true for the lists of custom resources, whose members are sorted (wire.md 4.5).
@@ -60,7 +60,7 @@ func (l *List) appendJSONHead(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	return append(dst, '[')
 }
 
-// appendJSONTail appends what follows the last item, without a newline.
+// appendJSONTail appends the end of a list, without a newline.
 func (l *List) appendJSONTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	if n > 0 {
 		dst = append(dst, ']')

@@ -35,15 +35,15 @@ func (p *PrettyJSON) AppendItems(dst, items []byte, places []int) ([]byte, error
 	return json.AppendBoundedIndent(dst, items, itemDepth, places)
 }
 
-// Separator returns what separates two items.
+// Separator returns the separator of two items.
 func (p *PrettyJSON) Separator() string { return ",\n    " }
 
-// AppendListHead appends what precedes the first of n items.
+// AppendListHead appends the beginning of a list of n items.
 func (p *PrettyJSON) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	return json.AppendIndent(dst, p.List.appendJSONHead(nil, meta, n), 0)
 }
 
-// AppendListTail appends what follows the last of n items.
+// AppendListTail appends the end of a list of n items.
 func (p *PrettyJSON) AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	depth := 1
 	if n > 0 {

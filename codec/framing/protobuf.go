@@ -50,10 +50,10 @@ func (p *Protobuf) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) 
 	return proto.AppendItem(dst, s.B), nil
 }
 
-// Separator returns what separates two items: nothing.
+// Separator returns the separator of two items: nothing.
 func (p *Protobuf) Separator() string { return "" }
 
-// AppendListHead appends what precedes the first item. size is the length in bytes of all items as
+// AppendListHead appends the beginning of a list, up to its first item. size is the length in bytes of all items as
 // AppendItem appended them: the envelope contains it.
 func (p *Protobuf) AppendListHead(dst []byte, meta *metav1.ListMeta, _, size int) []byte {
 	size += protowire.SizeTag(1) + protowire.SizeBytes(meta.Size())
@@ -64,7 +64,7 @@ func (p *Protobuf) AppendListHead(dst []byte, meta *metav1.ListMeta, _, size int
 	return appendListMetaField(dst, 1, meta)
 }
 
-// AppendListTail appends what follows the last item.
+// AppendListTail appends the end of a list, after its last item.
 func (p *Protobuf) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
 	if p.ItemsFirst {
 		dst = appendListMetaField(dst, 2, meta)

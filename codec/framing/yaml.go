@@ -39,10 +39,10 @@ func (y *YAML) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendItem(b, src) }, yaml.AppendItem)
 }
 
-// Separator returns what separates two items: nothing, for an item ends its line.
+// Separator returns the separator of two items: nothing, for an item ends its line.
 func (y *YAML) Separator() string { return "" }
 
-// AppendListHead appends what precedes the first of n items.
+// AppendListHead appends the beginning of a list of n items.
 func (y *YAML) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	dst = appendText(dst, "apiVersion", y.list.APIVersion)
 	if y.list.ColumnDefinitions != nil {
@@ -55,7 +55,7 @@ func (y *YAML) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byt
 	return append(append(dst, y.list.member()...), ":\n"...)
 }
 
-// AppendListTail appends what follows the last of n items.
+// AppendListTail appends the end of a list of n items.
 func (y *YAML) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
 	if y.list.ColumnDefinitions != nil {
 		return dst

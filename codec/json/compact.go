@@ -2,14 +2,14 @@ package json
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// compactOptions make jsontext print what encoding/json prints for the output of a json.Marshaler:
-// strings keep their spelling, except that what HTML and JavaScript could misread is escaped.
+// compactOptions make jsontext print the output of a json.Marshaler as encoding/json does:
+// strings keep their spelling, except that characters that HTML and JavaScript could misread are escaped.
 var compactOptions = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 	jsontext.PreserveRawStrings(true), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true),
 }
 
-// AppendCompact appends the JSON value src as encoding/json prints what a json.Marshaler returned:
+// AppendCompact appends the JSON value src as encoding/json prints the result of a json.Marshaler:
 // without space between tokens, and with <, >, &, U+2028 and U+2029 escaped inside strings. Other
 // escapes, number spellings, the order of members, duplicates and invalid UTF-8 stay as they are.
 //

@@ -2,11 +2,11 @@
 // values.
 //
 // A [Value] is the raw bytes of one JSON value. Its methods parse lazily, alias the input where
-// they can, and cost only what they look at. The Append functions perform the operations on whole
+// they can, and read no more of it than they need. The Append functions perform the operations on whole
 // objects that list and watch responses need: [AppendPartialObjectMetadata],
 // [AppendWithoutManagedFields], [AppendWithResourceVersion], [AppendWithoutTypeMeta] and
 // [AppendWithTypeMeta], [AppendIndent] and [AppendCompact]. [AppendString] writes strings, and
-// [AppendTree] what a decoder of another encoding has made.
+// [AppendTree] values that a decoder of another encoding has made.
 // [SkipSpace], [SkipString], [SkipScalar] and [AppendUnquoted] serve packages that transcode JSON
 // in a loop of their own.
 //
@@ -15,7 +15,7 @@
 //   - Bytes from outside must pass [Valid] once. Every other function assumes well-formed JSON. For
 //     malformed input it must not panic, loop or read out of bounds; it may report an absent value
 //     or an error, or produce malformed output.
-//   - No function changes its input. Callers must not change what a result aliases.
+//   - No function changes its input. Callers must not change the bytes that a result aliases.
 //   - Strings are always returned as valid UTF-8: each invalid byte, and each lone surrogate,
 //     becomes U+FFFD, as in encoding/json and the apiserver.
 //

@@ -21,7 +21,7 @@ var (
 	ErrNoField = errors.New("no such field")
 )
 
-// At wraps a sentinel with what was read and the byte offset at which reading stopped.
+// At wraps a sentinel with the kind of text and the byte offset at which reading stopped.
 func At(err error, what string, offset int) error {
 	return fmt.Errorf("%s at byte %d: %w", what, offset, err)
 }

@@ -25,7 +25,7 @@ func AppendWithoutAnnotations(dst, obj []byte, keys ...string) ([]byte, error) {
 	})
 }
 
-// appendWithout appends obj with the first member of a name replaced by what edit appends for it.
+// appendWithout appends obj with the first member of a name replaced by the output of edit.
 func appendWithout(dst, obj []byte, name string, edit func(dst []byte, v Value) ([]byte, error)) ([]byte, error) {
 	base := len(dst)
 	m := membersOf(obj)
@@ -48,8 +48,8 @@ func appendWithout(dst, obj []byte, name string, edit func(dst []byte, v Value) 
 	return append(dst, obj...), nil
 }
 
-// appendWithoutMembers appends v, if it is an object, without the members of these names. what names v
-// in errors.
+// appendWithoutMembers appends v, if it is an object, without the members of these names. Errors
+// name v by the second string.
 func appendWithoutMembers(dst []byte, v Value, what string, names ...string) ([]byte, error) {
 	if v.Kind() != Object {
 		return append(dst, v...), nil

@@ -24,7 +24,7 @@ func SkipSpace(b []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// StringFlags tell what the raw bytes between the quotes of a string need before they are text.
+// StringFlags tell how the raw bytes between the quotes of a string become text.
 type StringFlags uint8
 
 const (
@@ -145,7 +145,7 @@ const (
 	quote              // "
 )
 
-// class is what a byte means outside strings.
+// class is the meaning of a byte outside strings.
 var class = func() (t [256]uint8) {
 	for _, c := range []byte("+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		t[c] = scalar

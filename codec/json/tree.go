@@ -11,7 +11,7 @@ import (
 
 // AppendTree appends a value that a decoder has made, as encoding/json prints it: nil, a bool, a string, an int, int64, uint64 or
 // finite float64, a Value as it is, or an []any or map[string]any of such values, whose members are sorted. prepare sees each
-// value first and returns what is printed instead, such as another type in place of one that is not in this list.
+// value first and returns its printed form, such as another type in place of one that is not in this list.
 //
 // limit is the largest number of bytes that are appended; 0 is unlimited. The error is one of prepare, ErrSize, ErrDepth,
 // ErrFieldType, or ErrSyntax for a name that is not UTF-8; dst is then returned unchanged.

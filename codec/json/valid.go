@@ -10,7 +10,7 @@ import (
 // jsontext, and of the apiserver for JSON and CBOR.
 const MaxDepth = 10000
 
-// Limits bounds what Valid accepts. The zero value means the documented defaults.
+// Limits are the bounds of Valid. The zero value means the documented defaults.
 type Limits struct {
 	Depth int // levels of nesting; 0, and anything above MaxDepth, is MaxDepth
 

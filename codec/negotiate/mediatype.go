@@ -14,7 +14,7 @@ type conversion struct {
 	group, version, kind string
 }
 
-// rules are what the apiserver calls the restrictions of an endpoint. They differ between typed and
+// rules are the restrictions of an endpoint, as the apiserver calls them. They differ between typed and
 // unstructured resources, and for errors.
 type rules struct {
 	convert bool           // conversions are allowed
@@ -24,7 +24,7 @@ type rules struct {
 	last    codec.Encoding // the last encoding that is offered
 }
 
-// match is what the chosen clause asks for.
+// match is the result of the chosen clause.
 type match struct {
 	encoding codec.Encoding
 	convert  conversion

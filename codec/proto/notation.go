@@ -9,7 +9,7 @@ import (
 	"sluice/codec/json"
 )
 
-// A notation is what a transcoder writes: JSON or CBOR. The walk over an object is the same for both.
+// A notation is the output of a transcoder: JSON or CBOR. The walk over an object is the same for both.
 // In JSON each member and element has a comma in front, of which the first is replaced by the
 // bracket. In CBOR the head has the number of entries.
 type notation uint8
@@ -78,7 +78,7 @@ func closeJSON(dst []byte, start int, open, end byte) []byte {
 	return append(dst, end)
 }
 
-// appendComma appends what precedes an element.
+// appendComma appends the separator before an element.
 func (to notation) appendComma(dst []byte) []byte {
 	if to == asJSON {
 		return append(dst, ',')

@@ -41,7 +41,7 @@ type messageField struct {
 	append appendField
 }
 
-// appendField appends a value as field num, or what an absent one means.
+// appendField appends a value as field num, or the default of an absent one.
 type appendField func(dst []byte, num protowire.Number, v json.Value) ([]byte, error)
 
 // The messages of metadata (apimachinery v0.37, meta/v1/generated.proto).

@@ -10,7 +10,7 @@ type Block struct {
 	shift uint32 // advances a CRC past the run, see combine; zero if unknown
 }
 
-// packed is the length of what Pack appends to the data of a block.
+// packed is the number of bytes that Pack adds to the data of a block.
 const packed = 12
 
 // Pack appends the block in a form that Unpack reads, for caches that hold bytes.

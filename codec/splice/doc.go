@@ -11,6 +11,6 @@
 //   - A Block must not be changed. It may be part of any number of streams at the same time.
 //   - A stream must be a valid gzip file (RFC 1952) or sequence of zstd frames (RFC 8878).
 //
-// The package does not know what the bytes mean. Callers must not put bytes for users with
+// The package does not know the meaning of the bytes. Callers must not put bytes for users with
 // different permissions into one Block: the compressed length would disclose one to the other.
 package splice

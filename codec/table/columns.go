@@ -15,7 +15,7 @@ type Columns struct {
 	rules
 }
 
-// rules are what few kinds do otherwise.
+// rules are the exceptions of few kinds.
 type rules struct {
 	conditions func(dst []byte, r *row) []byte // nil if rows have none
 	sorted     bool

@@ -3,8 +3,8 @@ package table
 import "errors"
 
 var (
-	// ErrUndetermined is returned if the JSON of an object, in its version, does not contain what
-	// the apiserver prints from its internal type.
+	// ErrUndetermined is returned if the JSON of an object, in its version, lacks values
+	// that the apiserver prints from its internal type.
 	ErrUndetermined = errors.New("the object does not determine its cells")
 	// ErrUnprintable is returned for an object that the apiserver itself fails to print.
 	ErrUnprintable = errors.New("the object cannot be printed")

@@ -21,7 +21,7 @@ const (
 	maxPath    = 1 << 10 // bytes: the parser takes stack for each step
 	maxSteps   = 32      // nodes: each leading member may read the object once
 	maxWidth   = 4       // values that all unions together make of one
-	// maxRow is what a row may cost: each byte that a column reads or prints once, and each that the library evaluates
+	// maxRow is the highest cost of a row: each byte that a column reads or prints once, and each that the library evaluates
 	// libraryCost times for each step.
 	maxRow      = 4 << 20
 	libraryCost = 8

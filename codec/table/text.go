@@ -48,7 +48,7 @@ func (t *Text) AppendAt(dst []byte, now time.Time) []byte {
 }
 
 // Indented returns the text with other white space between its tokens, as indent appends it to dst. Each of places is an
-// offset in a string of src, which indent replaces by that of the same place in what it returns.
+// offset in a string of src, which indent replaces by that of the same place in its output.
 func (t *Text) Indented(dst []byte, indent func(dst, src []byte, places []int) ([]byte, error)) (*Text, error) {
 	places := make([]int, len(t.Ages))
 	for i := range places {

@@ -19,8 +19,8 @@ import (
 // JSON; AppendFromJSON prints these as the emitter of yaml/v2 does.
 //
 // src must be well-formed; that is checked only as far as finding the ends of values needs. The
-// error is json.ErrSyntax, json.ErrDepth, or json.ErrSize beyond 4 GiB or what json.MaxIndented
-// permits; dst is then returned unchanged.
+// error is json.ErrSyntax, json.ErrDepth, or json.ErrSize beyond 4 GiB or json.MaxIndented;
+// dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	return convert(dst, src, (*printer).document)
 }
@@ -327,7 +327,7 @@ func (p *printer) string(text []byte, indent int) {
 	p.dst = append(append(append(p.dst, mark...), text...), mark...)
 }
 
-// literal prints a text of several lines as they are. What follows the bar says how many line breaks are at the end of the text:
+// literal prints a text of several lines as they are. The indicator behind the bar tells the line breaks at the end of the text:
 // - for none, nothing for one, + for more.
 func (p *printer) literal(s []byte, indent int) {
 	p.dst = append(p.dst, '|')

@@ -18,7 +18,7 @@ const (
 	literal
 )
 
-// What a byte may be at the start of a text and inside it.
+// Roles of a byte at the start of a text and inside it.
 const (
 	printable = 1 << iota // ASCII, neither a space nor a control character
 	letter

@@ -23,7 +23,7 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		early, _ := rw.Reader.Peek(n) // cannot fail: they are buffered
 		conn = &earlyConn{Conn: conn, early: bytes.NewReader(bytes.Clone(early))}
 	}
-	// For the refusals that goproxy writes. What accepts a connection sets another.
+	// For the refusals that goproxy writes. An accepted connection gets another.
 	return conn, rw, conn.SetWriteDeadline(time.Now().Add(replyTimeout))
 }
 

@@ -15,7 +15,7 @@ import (
 	"sluice/proxy/request"
 )
 
-// What is decided about a connection, as it stands in the metric and the log.
+// Decisions about a connection, as it stands in the metric and the log.
 const (
 	decisionIntercepted  = "intercepted"
 	decisionNotAllowed   = "not-allowed"   // the destination is not the apiserver

@@ -10,7 +10,7 @@ import (
 	"sluice/codec/json"
 )
 
-// describeCustom sets what the CRD says of the resource. If Sluice may not read the CRD, objects can neither be selected by
+// describeCustom sets the fields that come from the CRD. If Sluice may not read the CRD, objects can neither be selected by
 // fields nor printed in Tables.
 //
 // The CRD is read from etcd. The handler that has answered so far may still serve by one that has been deleted or replaced.
@@ -42,7 +42,7 @@ func (d *Discovery) describeCustom(ctx context.Context, out *Description) error 
 	return nil
 }
 
-// names are what a handler and the CRD must agree on.
+// names must be equal at a handler and in the CRD.
 type names struct {
 	kind, listKind string
 	namespaced     bool

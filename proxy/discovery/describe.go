@@ -80,7 +80,7 @@ func (d *Discovery) Describe(ctx context.Context, was *Description, jsonOnly boo
 	return out, err
 }
 
-// describeObjects sets the encoding of the stored objects and what depends on their schema.
+// describeObjects sets the encoding of the stored objects and the fields that depend on their schema.
 func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonOnly bool) error {
 	r := &out.Resource
 	if r.Style == codec.Unstructured {
@@ -100,8 +100,8 @@ func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonO
 	return nil
 }
 
-// checkBuiltin returns an error if a resource that the apiserver is to serve by itself has a CRD, although what has answered
-// so far has Go types for it: an extension server, to which the aggregator leads as long as it lags.
+// checkBuiltin returns an error if a resource with Go types, which the apiserver is to serve by itself, has a CRD: an extension
+// server has answered so far, to which the aggregator leads as long as it lags.
 func (d *Discovery) checkBuiltin(ctx context.Context) error {
 	switch _, _, err := d.crd(ctx); {
 	case notServed(err), forbidden(err):
@@ -199,7 +199,7 @@ func Served(ctx context.Context, u *upstream.Upstream, version schema.GroupVersi
 }
 
 // Aggregated reports whether an extension server serves the resource. Its responses may depend on
-// the caller beyond what a SubjectAccessReview tells, so they must not be shared.
+// the caller in ways that a SubjectAccessReview does not show, so they must not be shared.
 func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
 	if d.gvr.Group == "" || d.gvr.Group == apiServices.Group {
 		return false, nil
@@ -218,7 +218,7 @@ func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
 // apiServices are the APIServices. An aggregator makes one for each version that the apiserver itself serves, except its own.
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// lacking returns errLagging for the cause that there is no object of a resource for what the apiserver serves, and nil if
+// lacking returns errLagging for the cause that there is no object of a resource that the apiserver serves, and nil if
 // the apiserver does not have such objects at all.
 func (s server) lacking(ctx context.Context, resource schema.GroupVersionResource, cause error) error {
 	served, err := Served(ctx, s.upstream, resource.GroupVersion())
@@ -237,12 +237,12 @@ func (s server) getJSON(ctx context.Context, path string, query url.Values, acce
 	return body, header, json.Valid(body, json.Limits{AllowInvalidUTF8: true})
 }
 
-// notServed reports whether the apiserver does not serve what was asked for.
+// notServed reports whether the apiserver does not serve the path of the request.
 func notServed(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// forbidden reports whether Sluice itself may not read what was asked for.
+// forbidden reports whether Sluice itself may not read the path of the request.
 func forbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
 // transient reports whether a repeated request may be answered otherwise.

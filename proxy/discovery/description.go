@@ -19,12 +19,12 @@ var (
 	// be rebuilt.
 	ErrChanged = errors.New("CRD has changed")
 
-	// errLagging is returned by Describe if the apiserver serves the resource otherwise than what is stored in etcd says. It
+	// errLagging is returned by Describe if the apiserver serves the resource otherwise than its CRD or APIService in etcd. It
 	// wraps no status, so that Describe is repeated.
 	errLagging = errors.New("the apiserver serves the resource otherwise than it is defined")
 )
 
-// Description is what is known of one resource. It is immutable and safe for concurrent use.
+// Description describes one resource. It is immutable and safe for concurrent use.
 type Description struct {
 	Resource codec.Resource
 	// Schema reads the stored objects if Resource.Source is Protobuf; else it is nil.
@@ -62,7 +62,7 @@ const lag = 10 * time.Second
 // Followed reports whether changes of the CRD of the resource are noticed. It is false for resources without a CRD.
 func (d *Description) Followed() bool { return d.revision != nil }
 
-// succeed sets what depends on the Description before, if there is one. Else the CRD itself shows whether it has changed.
+// succeed sets the fields that depend on the last Description, if there is one. Else the CRD itself shows whether it has changed.
 func (d *Description) succeed(was *Description) {
 	switch {
 	case was == nil || was.revision == nil || d.revision == nil:

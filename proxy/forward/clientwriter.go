@@ -44,7 +44,7 @@ func (c *clientWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, rw, err
 }
 
-// WriteHeader flushes the headers of a stream at once. The client of a watch or a log then learns that the stream is open
+// WriteHeader flushes the headers of a stream at once. The client of a watch or a log then sees that the stream is open
 // before the first byte arrives, and a stream that ends without one keeps the framing of a stream. The header of a list goes
 // with its beginning, in one packet.
 func (c *clientWriter) WriteHeader(code int) {
@@ -105,7 +105,7 @@ func (c *clientWriter) FlushError() error {
 	return c.deadline.Flush()
 }
 
-// end writes what is left of a response. If that fails, it panics as ReverseProxy does, so that the response does not look
+// end writes the rest of a response. If that fails, it panics as ReverseProxy does, so that the response does not look
 // complete.
 func (c *clientWriter) end() {
 	if c.joined == nil {
@@ -122,7 +122,7 @@ func (c *clientWriter) end() {
 var joiners = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, copyBufferSize) }}
 
 // copyBuffers are the buffers with which ReverseProxy copies responses: it would allocate one for each,
-// which is most of what a small response costs in memory.
+// which is most of the memory of a small response.
 type copyBuffers struct{ pool sync.Pool }
 
 // copyBufferSize is that of a frame. A list has one such buffer to read and one to join; more at a time saves no CPU.

@@ -28,7 +28,7 @@ type Options struct {
 	// Wait is how long a request waits for its place.
 	Wait time.Duration
 	// Rejected, if not nil, is called with each request whose verified bearer token the upstream has
-	// rejected with a 401: what is remembered of the token is no longer true.
+	// rejected with a 401: its cached review is no longer true.
 	Rejected func(*http.Request)
 	// Transcode writes responses in formats that the upstream does not support. Otherwise every request is
 	// passed as received and the upstream's refusals are final.
@@ -50,7 +50,7 @@ type Forwarder struct {
 	wait                   time.Duration
 }
 
-// passing is what a request keeps while it is passed. Its context carries it.
+// passing is the state of a request while it is passed. Its context carries it.
 type passing struct {
 	cancel   context.CancelFunc // ends the request upstream without its client
 	place    place

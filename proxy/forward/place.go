@@ -64,7 +64,7 @@ func (p *place) enter(ctx context.Context, q *limits.Queue, refusal message.Mess
 	return nil
 }
 
-// last takes what a request takes that lasts, instead of what it has.
+// last takes a stream for a request that lasts, instead of its place.
 func (p *place) last() error {
 	g, err := p.info.Account.TakeRevocable(accounts.Streams, 1, p.end)
 	if err == nil {
@@ -75,7 +75,7 @@ func (p *place) last() error {
 }
 
 // accepted takes note that the apiserver has accepted the request. If that lasts, it is one of those that last from now on,
-// also of a caller whom Sluice does not know. The error is an *accounts.Refused.
+// also of an unauthenticated caller. The error is an *accounts.Refused.
 func (p *place) accepted() error {
 	if p.info.Caller != request.Unauthenticated || !flowcontrol.Lasts(p.info) {
 		return nil

@@ -24,12 +24,12 @@ var errRefused = response.NewUnavailable(message.Refused.Say())
 // maxRefusal bounds how much of a refusal is read, in bytes.
 const maxRefusal = 16 << 10
 
-// impersonationRefused matches the apiserver's message for a user who may not impersonate another. The
+// impersonationRefused matches the apiserver's message for a user without the right to impersonate. The
 // verbs of constrained impersonation (KEP-5284) begin alike. The name of an object before it is quoted.
 var impersonationRefused = regexp.MustCompile(`^\S+ (?:"(?:[^"\\]|\\.)*" )?is forbidden: ` +
 	`User "(?:[^"\\]|\\.)*" cannot impersonate[a-z:-]* `)
 
-// checkRefusal returns errRefused if the apiserver has refused Sluice itself rather than the user whom
+// checkRefusal returns errRefused if the apiserver has refused Sluice itself rather than the user that
 // it names: the user's own credentials and impersonation headers are not sent.
 func (f *Forwarder) checkRefusal(resp *http.Response, info *request.Info) error {
 	if !isNamed(info) || info.Verb == "proxy" || info.Proxied() { // another server may have refused the user

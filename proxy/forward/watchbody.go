@@ -66,7 +66,7 @@ func (b *watchBody) end() {
 	b.cancel()
 }
 
-// Read implements io.Reader. Once the watch has ended it drops what has arrived of further events.
+// Read implements io.Reader. Once the watch has ended it drops further events that have arrived.
 func (b *watchBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	b.mu.Lock()

@@ -9,8 +9,8 @@ import (
 )
 
 // joinFor is how long the pieces of a list or an object are joined before they are flushed, and how long its header waits for
-// the first of them. It is short for who reads what an extension apiserver streams in place of a list, and few lists need that
-// long.
+// the first of them. It is short for a client that reads a stream of an extension apiserver in place of a list, and few lists
+// need that long.
 const joinFor = 10 * time.Millisecond
 
 // joinPieces makes the pieces of a list or an object be joined. kube-apiserver writes a list in pieces of 4 KiB, and passing

@@ -16,7 +16,7 @@ import (
 	"sluice/proxy/why"
 )
 
-// clientsView is what the pages of clients show.
+// clientsView is the content of the pages of clients.
 type clientsView struct {
 	*clients.ClientList
 	Client   *clients.Row // of the page of one client
@@ -222,7 +222,7 @@ func cores(v float64) string {
 	return number(v)
 }
 
-// functions are what templates call.
+// functions are the functions of templates.
 var functions = map[string]any{
 	"who": whoOf, "cores": cores, "size": size, "number": number, "seconds": seconds,
 	"guide":  guide,

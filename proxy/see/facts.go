@@ -2,7 +2,7 @@ package see
 
 import "time"
 
-// Facts is what is known of a Sluice at one moment. It is immutable.
+// Facts is the state of a Sluice at one moment. It is immutable.
 type Facts struct {
 	At             time.Time  `json:"at"`
 	Version        string     `json:"version"`
@@ -47,8 +47,8 @@ type Reads struct {
 	Series      Series   `json:"series"`
 }
 
-// Saved is what the apiserver is spared, in the last five minutes. Its CPU time is an estimate by list prices: at least what
-// it is spared, and at most what it does for Sluice instead: proofs, small reads that pass instead of one, events, and reviews.
+// Saved is the work that the apiserver is spared, in the last five minutes. Its CPU time is an estimate by list prices: a lower
+// bound of the savings, and an upper bound of the work for Sluice: proofs, small reads that pass instead of one, events, reviews.
 type Saved struct {
 	BytesPerSec    float64 `json:"bytesPerSecond"` // of responses from the cache, before compression
 	AllBytesPerSec float64 `json:"allBytesPerSecond"`

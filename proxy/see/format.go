@@ -116,7 +116,7 @@ func (s Series) Points() string {
 	return strings.TrimSpace(b.String())
 }
 
-// Label says in words what a sparkline shows.
+// Label describes a sparkline in words.
 func (s Series) Label() string {
 	low, high, last, known := math.Inf(1), 0.0, 0.0, false
 	for _, v := range s {

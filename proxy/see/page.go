@@ -14,11 +14,11 @@ var assets embed.FS
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/*.html"))
 
-// policy lets the page load what Sluice itself serves, and nothing inline.
+// policy lets the page load files of Sluice itself, and nothing inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Handler serves the pages, their JSON and their stream. What it serves must be protected as metrics are.
+// Handler serves the pages, their JSON and their stream. It must be protected as metrics are.
 func (s *Sampler) Handler() http.Handler {
 	live := newLive(s)
 	mux := http.NewServeMux()
@@ -61,7 +61,7 @@ func asset(name, contentType string) http.HandlerFunc {
 	}
 }
 
-// view is what a page shows.
+// view is the content of a page.
 type view struct {
 	*Facts
 	Verdict  Verdict

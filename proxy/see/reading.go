@@ -68,7 +68,7 @@ type answers struct{ served, passed float64 }
 
 func (a answers) plus(b answers) answers { return answers{a.served + b.served, a.passed + b.passed} }
 
-// since returns what was answered since old was counted.
+// since returns the answers since old was counted.
 func (a answers) since(old answers) answers {
 	return answers{increase(a.served, old.served), increase(a.passed, old.passed)}
 }
@@ -84,7 +84,7 @@ func increase(now, old float64) float64 {
 // byResource are answers by the name of the resource: a sum of counters would fall when those of one resource are deleted.
 type byResource map[string]answers
 
-// since returns what was answered since old was counted.
+// since returns the answers since old was counted.
 func (b byResource) since(old byResource) (sum answers) {
 	for name, a := range b {
 		sum = sum.plus(a.since(old[name]))
@@ -168,7 +168,7 @@ func (r reading) totals() totals {
 	return t
 }
 
-// costs takes what the apiserver is spared, and what it is asked for that.
+// costs takes the savings of the apiserver, and their price.
 func (t *totals) costs(r reading) {
 	add := func(to amounts, metric string, price func(float64) float64) {
 		r.each(metric, func(l labels, v float64) { to[l.resource()+metric] += price(v) })

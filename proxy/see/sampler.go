@@ -37,7 +37,7 @@ type Options struct {
 	Stopping func() bool
 	// Heaviest returns the name of the account that holds most of a resource. Nil shows no names of callers.
 	Heaviest func(accounts.Resource) string
-	// Clients counts what clients cost; nil shows none. Names are shown if Names is set.
+	// Clients counts the costs of clients; nil shows none. Names are shown if Names is set.
 	Clients *clients.Table
 	Names   bool
 	// Hold counts a page that stays open for its reader. It is refused, or ends by end, when others need the memory.
@@ -68,13 +68,13 @@ type Sampler struct {
 	askedAt time.Time // when it changed
 }
 
-// point is what was counted at one moment.
+// point has the counters of one moment.
 type point struct {
 	at time.Time
 	totals
 }
 
-// storeTimes is what metrics do not say of a store: since when.
+// storeTimes are the times of a store, which metrics do not have.
 type storeTimes struct {
 	unsynced, lost, mismatched time.Time // zero if it is in sync, if its watch is open, or if it never differed
 	mismatches                 float64
@@ -102,7 +102,7 @@ func (s *Sampler) Run(ctx context.Context) error {
 	}
 }
 
-// Facts returns what is known now, or was known a moment ago.
+// Facts returns the facts of now, or of a moment ago.
 func (s *Sampler) Facts() *Facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 	slices.SortFunc(f.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// forget removes what was kept of stores that are gone.
+// forget removes the times of stores that are gone.
 func (s *Sampler) forget() {
 	maps.DeleteFunc(s.stores, func(name string, _ *storeTimes) bool {
 		_, found := slices.BinarySearchFunc(s.last.Resources, name, func(r Resource, name string) int {
@@ -290,7 +290,7 @@ func (s *Sampler) forget() {
 	})
 }
 
-// times returns what is kept of a store.
+// times returns the times of a store.
 func (s *Sampler) times(name string) *storeTimes {
 	t := s.stores[name]
 	if t == nil {

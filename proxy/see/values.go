@@ -6,7 +6,7 @@ import (
 )
 
 // values are the texts of a page that change, by their keys. The text of a sparkline's points has the key ~NAME, and
-// its description =NAME; where a link leads has the key @NAME, and what a meter shows %NAME.
+// its description =NAME; the target of a link has the key @NAME, and the value of a meter %NAME.
 type values map[string]string
 
 func newValues(f *Facts, v Verdict) values {

@@ -24,7 +24,7 @@ func (o *Why) handle(mux *http.ServeMux, s *Sampler) {
 	mux.HandleFunc("GET /see/v1alpha1/why", o.list)
 }
 
-// whyView is what the page shows.
+// whyView is the content of the page.
 type whyView struct {
 	Explanation *why.Explanation // of the request that the reader has chosen
 	Error       string
@@ -83,7 +83,7 @@ func NewWhyExplanation(e *why.Explanation, request *why.Seen) WhyExplanation {
 	return WhyExplanation{"sluice/v1alpha1", "Explanation", e, request}
 }
 
-// list serves the last requests of a class, or what became of one.
+// list serves the last requests of a class, or the outcome of one.
 func (o *Why) list(w http.ResponseWriter, r *http.Request) {
 	if id := r.URL.Query().Get("last"); id != "" {
 		seen, found := o.Kept.Find(id, o.Names)

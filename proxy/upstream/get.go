@@ -28,7 +28,7 @@ const (
 	maxMessage = 512
 )
 
-// ErrTooLong is returned for a response that is longer than what may be read as a whole.
+// ErrTooLong is returned for a response that is longer than the limit of responses read as a whole.
 var ErrTooLong = errors.New("response is too long")
 
 // Open sends a GET request of Sluice's own and returns its response, of status 200. Any other status

@@ -57,7 +57,7 @@ func (h *Health) Check() error {
 	return errNotProbed
 }
 
-// CheckOpenly is Check for readers who may be anybody: the errors of networks and certificates have names and addresses.
+// CheckOpenly is Check for unauthenticated readers: the errors of networks and certificates have names and addresses.
 func (h *Health) CheckOpenly() error {
 	err := h.Check()
 	status, answered := errors.AsType[badStatus](err)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// streamBuffer bounds what is buffered of one HTTP/2 response that its reader has not read, in
+// streamBuffer bounds the unread bytes of one HTTP/2 response, in
 // bytes; the default of net/http is 4 MiB. It allows 250 MB/s at a round trip of 1 ms.
 const streamBuffer = 256 << 10
 

@@ -14,7 +14,7 @@ var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 // Get returns an empty buffer, which the caller must give back with Put.
 func Get() *Buffer { return buffers.Get().(*Buffer) }
 
-// Through appends what second makes of what first makes: first appends to a buffer, second to dst.
+// Through appends the output of second for the output of first: first appends to a buffer, second to dst.
 func Through(dst []byte, first func(buf []byte) ([]byte, error), second func(dst, src []byte) ([]byte, error)) ([]byte, error) {
 	s := Get()
 	defer s.Put()

@@ -5,7 +5,7 @@
 // client that does not accept it, does this package act: it sends the request again for JSON, once, and transcodes the JSON
 // response. The format of request bodies is between the client and the apiserver.
 //
-// Invariants: what the apiserver supports is not transcoded; a write is repeated only after a
+// Invariants: formats that the apiserver supports are not transcoded; a write is repeated only after a
 // refusal that precedes every effect; a response that the apiserver cut is cut for the client; all
 // memory that bodies take is taken from the account of the caller before it is allocated.
 //

@@ -8,7 +8,7 @@ import (
 const (
 	// yamlWidth is the column from which YAML strings are folded.
 	yamlWidth = 80
-	// rowBytes bounds what a format adds around the metadata of one object, indented.
+	// rowBytes bounds the bytes that a format adds around the metadata of one object, indented.
 	rowBytes = 1 << 10
 	// rowDepth is the depth of an object in a Table, in levels.
 	rowDepth = 6

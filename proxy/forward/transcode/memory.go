@@ -13,8 +13,8 @@ const (
 	maxEvent = 16 << 20
 	// writeReserve plus writeReserveFactor times the body is reserved before a write is sent whose
 	// response will need transcoding: once the write has taken effect, it is too late to refuse it.
-	// It is for the object sent, defaults and managed fields, and what is made from them. A longer
-	// response takes what the account allows.
+	// It is for the object sent, defaults and managed fields, and their encodings. A longer
+	// response takes memory of the account.
 	writeReserve       = 1 << 20
 	writeReserveFactor = 4
 )
@@ -42,7 +42,7 @@ func (r *reservation) reserve(n int64) error {
 	return err
 }
 
-// shrink gives back what exceeds n bytes.
+// shrink gives back all but n bytes.
 func (r *reservation) shrink(n int64) {
 	if n < r.size {
 		_ = r.grant.Resize(n)

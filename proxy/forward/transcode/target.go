@@ -16,7 +16,7 @@ type target struct {
 	client negotiate.Request
 	format codec.Format
 	watch  bool
-	// drop is what the client wants left out; only the apiserver knows whether it supports that.
+	// drop names the fields that the client wants left out; only the apiserver knows whether it supports that.
 	drop string
 }
 
@@ -28,8 +28,8 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	if t.client.Accepts(codec.JSON) {
 		return nil
 	}
-	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: what only
-	// the other refuses is no reason to refuse a client.
+	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: a refusal
+	// of the other alone is no reason to refuse a client.
 	verb, _ := negotiate.ParseVerb(info.Verb) // a write is answered with one object, as a get
 	permissive := negotiate.Endpoint{Verb: verb, Style: codec.Unstructured, CBOR: true, DropManagedFields: true}
 	var ok bool
@@ -45,7 +45,7 @@ func targetOf(r *http.Request, info *request.Info) *target {
 }
 
 // jsonAccept returns the Accept header of a request for JSON from which the target can be made: the
-// target's shape if the upstream supports it, otherwise whole objects. The upstream refuses what drop asks for if it has to.
+// target's shape if the upstream supports it, otherwise whole objects. The upstream refuses a drop that it does not know.
 func (t *target) jsonAccept(info *request.Info) string {
 	plain, as := codec.MediaJSON, ""
 	if t.drop != "" {
