@@ -40,7 +40,7 @@ include test/controlplane/build.mk
 include deploy/build.mk
 
 .PHONY: demo
-demo: build controlplane ## Show Sluice before a control plane full of samples; FLAGS='--pods 5000' and the like
+demo: build controlplane ## Show Sluice in front of a control plane full of samples; FLAGS='--pods 5000' and the like
 	$(call step,Building $(BIN)/demo,$(BUILD) -o $(BIN)/demo ./test/demo)
 	@$(BIN)/demo $(FLAGS)
 
@@ -89,7 +89,7 @@ $(BIN)/cluster-client: $(wildcard test/cluster/client/*.go) go.mod go.sum
 test-clients: build controlplane ## Run programs of others directly and through Sluice, and compare; not part of make test
 	PEERS=1 $(GO) test -count=1 -timeout 2h -v ./test/peers
 
-# $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests before a control plane of bin/ with flags of
+# $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests with a control plane of bin/ with flags of
 # kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
 before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \
 	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime|TablesFromTheCache' ./test/conformance ./test/clients ./test/tables
@@ -97,7 +97,7 @@ before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO)
 shape = CONTROLPLANE='$(1)' SHAPES='$(abspath $(SHAPES))' $(GO) test -count=1 -timeout 20m -run TestShapesOfReleases ./test/conformance
 
 .PHONY: test-versions
-test-versions: test-gates test-older test-next ## Run the core of the tests before other kube-apiservers; not part of make test
+test-versions: test-gates test-older test-next ## Run the core of the tests with other kube-apiservers; not part of make test
 
 # Gates that clients cannot see, each switched to what is not its default.
 UNSEEN = APIServingWithRoutine=true,ConcurrentWatchObjectDecode=false,DetectCacheInconsistency=false,SizeBasedListCostEstimate=false,$\
@@ -106,7 +106,7 @@ UNSEEN = APIServingWithRoutine=true,ConcurrentWatchObjectDecode=false,DetectCach
 # About 17 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI needs its own API.
 # docs/semantics.md has a table of the gates.
 .PHONY: test-gates
-test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before a kube-apiserver with other feature gates
+test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests with a kube-apiserver with other feature gates
 	$(call before,controlplane,--feature-gates=WatchList=false,WatchList)
 	$(call before,controlplane,--feature-gates=ListFromCacheSnapshot=false,ListFromCacheSnapshot)
 	$(call before,controlplane,--feature-gates=StorageVersionHash=false)
@@ -123,7 +123,7 @@ test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before 
 #
 # About 6 minutes, and three quarters of an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older
-test-older: $(BIN)/sluice-race $(BIN)/kubectl $(if $(SHAPES),controlplane) $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests before kube-apiserver 1.34, 1.35 and 1.36
+test-older: $(BIN)/sluice-race $(BIN)/kubectl $(if $(SHAPES),controlplane) $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests with kube-apiserver 1.34, 1.35 and 1.36
 	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields CBORRefusals CSINodes)
 	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns CBORRefusals CSINodes)
 	$(call before,controlplane-1.36,,CBORRefusals CSINodes)
@@ -136,7 +136,7 @@ endif
 # kube-apiserver 1.38.0-beta.0 needs Go 1.27: with it, `go mod tidy -modfile` makes v1.38.mod of go.mod and that release.
 .PHONY: test-next
 ifeq (,$(wildcard test/controlplane/v1.38.mod))
-test-next: ## Run the core of the tests before the next kube-apiserver, once it can be built
+test-next: ## Run the core of the tests with the next kube-apiserver, once it can be built
 	@echo 'SKIP kube-apiserver 1.38: there is no test/controlplane/v1.38.mod, for which Go 1.27 is needed'
 else
 test-next: $(BIN)/sluice-race $(BIN)/kubectl $(BIN)/controlplane-1.38

@@ -13,7 +13,7 @@ import (
 	"sluice/cache/tree"
 )
 
-// withInventories is withFence before an apiserver that answers inventories.
+// withInventories is withFence with an apiserver that answers inventories.
 func withInventories(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence)) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		a.inventoryTime = 5 * time.Millisecond

@@ -75,7 +75,7 @@ func (k *kinds) names(d fake.Resource) (names []string) {
 	return names
 }
 
-// before runs a test with a Registry before the apiserver.
+// before runs a test with a Registry and the apiserver.
 func (k *kinds) before(t *testing.T, limit int64, test func(t *testing.T, r *Registry)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

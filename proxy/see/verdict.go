@@ -113,7 +113,7 @@ var rules = []struct {
 			return fmt.Sprintf("Callers cannot be verified: %s reviews have failed in the last minute. Their reads pass.",
 				count(f.ReviewsFailed))
 		}},
-	{stateStalled, "Look at the right to list and watch it, at the apiserver, and at proxies before it.",
+	{stateStalled, "Look at the right to list and watch it, at the apiserver, and at proxies in front of it.",
 		"sluicestorelagging", func(f *Facts) string {
 			return each(f, "is not known to be up to date. Its reads pass, or wait for a proof.", stalled)
 		}},

@@ -35,7 +35,7 @@ func serveFloor(_ context.Context, args []string, stdin io.Reader, out io.Writer
 	}
 }
 
-// relayTo returns the bare reverse proxy of the standard library before a server, by its address and CA file: the least
+// relayTo returns the bare reverse proxy of the standard library in front of a server, by its address and CA file: the least
 // that a gateway can add to a read that it passes. Without them it relays nothing.
 func relayTo(server []string) http.Handler {
 	if len(server) == 0 {

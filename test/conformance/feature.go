@@ -25,7 +25,7 @@ func (r Row) leftOut() bool {
 // rows of a feature that the apiserver lacks are left out (harness.Lacks):
 //
 //   - WatchList: streaming lists, also those that watches are by default that allow bookmarks and
-//     have no resource version. Sluice serves them before any apiserver.
+//     have no resource version. Sluice serves them with any apiserver.
 //   - ConstrainedImpersonation: the wording of refused impersonation, which is that of the release of
 //     the go.mod. The rules are those of the apiserver.
 //   - Columns: Tables with the columns of the release of the go.mod. Sluice passes requests for
@@ -35,7 +35,7 @@ func (r Row) leftOut() bool {
 //   - CSINodes: CSINodes with a status, which Sluice caches in Protobuf. Those without it are JSON, other formats pass.
 //   - ListFromCacheSnapshot: continue tokens, byte by byte. Without it they name keys as etcd does; both
 //     servers read both.
-//   - CBOR: the feature gate CBORServingAndStorage, which the tests switch on. Sluice serves CBOR before any apiserver.
+//   - CBOR: the feature gate CBORServingAndStorage, which the tests switch on. Sluice serves CBOR with any apiserver.
 //   - CBORRefusals: 401 and 403 in CBOR, which Sluice writes for requests that it refuses itself.
 //   - IgnoredShards: shard selectors have no meaning, as without the feature gate ShardedListAndWatch.
 //   - IgnoredDrop, DropManagedFields: unknown values of drop have no meaning, as without the feature gate

@@ -57,7 +57,7 @@ type Row struct {
 	Loose bool `json:"loose"`
 	// Exact compares the resource versions of lists too.
 	Exact bool `json:"exact"`
-	// Since and Before leave the row out before other releases of the apiserver, such as 1.38.
+	// Since and Before leave the row out with other releases of the apiserver, such as 1.38.
 	Since  string `json:"since"`
 	Before string `json:"before"`
 	// Known is the reason of a known difference. The row fails when the difference is gone.

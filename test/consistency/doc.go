@@ -14,6 +14,6 @@
 //
 // TestPromisesHoldAfterARestoreOfEtcd restores etcd from a backup while Sluice cannot reach the apiserver.
 //
-// TestJudgeFindsGatewaysThatAnswerTooEarly puts gateways with known mistakes before Sluice, and
+// TestJudgeFindsGatewaysThatAnswerTooEarly puts gateways with known mistakes in front of Sluice, and
 // expects violations.
 package consistency

@@ -14,7 +14,7 @@ import (
 	"sluice/test/harness"
 )
 
-// sluiceName is the name of Sluice, or of a wrong gateway before it, in sources.
+// sluiceName is the name of Sluice, or of a wrong gateway in front of it, in sources.
 const sluiceName = "sluice"
 
 // gateway is a Sluice with a faulty connection to the apiserver.

@@ -20,7 +20,7 @@ type scenario struct {
 	loads []load
 	// config is the configuration of Sluice; empty means the defaults.
 	config string
-	// front starts a server before Sluice and returns its configuration; nil for none.
+	// front starts a server in front of Sluice and returns its configuration; nil for none.
 	front func(t *testing.T, g *gateway) *rest.Config
 	// before runs before the clients, which do not wait then until the resources are in sync; nil for nothing.
 	before func(t *testing.T, e *execution)

@@ -86,7 +86,7 @@ func lagUntilRead(t *testing.T, e *execution) {
 	})
 }
 
-// before returns a function that starts a server of a handler before Sluice.
+// before returns a function that starts a server of a handler in front of Sluice.
 func before(mistake func(http.Handler) http.Handler) func(*testing.T, *gateway) *rest.Config {
 	return func(t *testing.T, g *gateway) *rest.Config {
 		config := g.RESTConfig("admin")

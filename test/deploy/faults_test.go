@@ -33,7 +33,7 @@ var (
 	stopped = []string{"SluiceDown"}
 )
 
-// TestEachAlertHasAFault: tests below fire each alert by a fault before a real Prometheus.
+// TestEachAlertHasAFault: tests below fire each alert by a fault with a real Prometheus.
 func TestEachAlertHasAFault(t *testing.T) {
 	fired := map[string]bool{}
 	for _, alert := range slices.Concat(changed, killed, stopped, refused, []string{lost, stale}) {
@@ -47,10 +47,10 @@ func TestEachAlertHasAFault(t *testing.T) {
 	}
 }
 
-// sluiceRights is the role of a gateway before a control plane of package harness.
+// sluiceRights is the role of a gateway in front of a control plane of package harness.
 const sluiceRights = "controlplane:sluice"
 
-// TestFaultsFireAlertsAndRepairEndsThem makes faults before a real Prometheus.
+// TestFaultsFireAlertsAndRepairEndsThem makes faults with a real Prometheus.
 func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	t.Parallel()
 	all := objects(t, charted(t, "components"))

@@ -95,13 +95,13 @@ func StartMain(opts ...Options) (*ControlPlane, error) {
 }
 
 // fromEnvironment returns the program of the control plane and flags of kube-apiserver that
-// make test-versions sets, so that all tests of a package run before another apiserver.
+// make test-versions sets, so that all tests of a package run with another apiserver.
 func fromEnvironment() (binary string, flags []string) {
 	binary = cmp.Or(os.Getenv("CONTROLPLANE"), "controlplane")
 	return binary, strings.Fields(os.Getenv("APISERVER_FLAGS"))
 }
 
-// Lacks reports whether make test-versions runs the tests before an apiserver that lacks something
+// Lacks reports whether make test-versions runs the tests with an apiserver that lacks something
 // that kube-apiserver has by default in the release of the go.mod.
 func Lacks(feature string) bool {
 	return slices.Contains(strings.Fields(os.Getenv("APISERVER_LACKS")), feature)

@@ -41,7 +41,7 @@ var readers = []peer{
 	{"k9s", "k9s", "v0.51.0", []string{"tmux"}, goProgram("k9s", "github.com/derailed/k9s"), k9s},
 }
 
-// A program of others shows through Sluice what it shows before the apiserver: while objects and definitions change,
+// A program of others shows through Sluice the same as at the apiserver: while objects and definitions change,
 // and after a start. That includes one that has long followed through Sluice and one that has just read the apiserver.
 func TestPeersShowTheSameThroughSluice(t *testing.T) {
 	for _, p := range readers {

@@ -85,7 +85,7 @@ func cron(status string) func(*testing.T, string) bool {
 	return func(_ *testing.T, output string) bool { return output == `nightly:["peers.example.com/flux"]:`+status }
 }
 
-// A program of others writes through Sluice what it writes before the apiserver, and goes on after a start.
+// A program of others writes through Sluice the same as at the apiserver, and goes on after a start.
 func TestPeersWriteTheSameThroughSluice(t *testing.T) {
 	for _, w := range writers {
 		t.Run(w.folder, func(t *testing.T) {

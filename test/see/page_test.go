@@ -24,7 +24,7 @@ func start(t *testing.T, flags ...string) *harness.Sluice {
 	return startAt(t, harness.Start(t), flags...)
 }
 
-// startAt is start before an apiserver that runs.
+// startAt is start with an apiserver that runs.
 func startAt(t *testing.T, apiserver *harness.ControlPlane, flags ...string) *harness.Sluice {
 	t.Helper()
 	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})

@@ -1,2 +1,2 @@
-// Package signals tests what Sluice tells machines about itself, before a real apiserver. It contains only tests.
+// Package signals tests what Sluice tells machines about itself, with a real apiserver. It contains only tests.
 package signals

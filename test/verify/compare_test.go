@@ -42,7 +42,7 @@ func TestSluiceServesWhatTheApiserverHas(t *testing.T) {
 	}
 }
 
-// A proxy before Sluice hides, adds and changes objects. verify names each of them, and prints nothing of their contents.
+// A proxy in front of Sluice hides, adds and changes objects. verify names each of them, and prints nothing of their contents.
 func TestWhatDiffersIsNamed(t *testing.T) {
 	t.Parallel()
 	change := inLists(func(items []map[string]any) []map[string]any {

@@ -202,7 +202,7 @@ func extendHistory(ctx context.Context, p *plan.Plan, version uint64) bool {
 }
 
 // coding returns the content coding of a watch. A streaming list is compressed if the apiserver compresses it (wire.md
-// 8), and before an older apiserver if it is long, as a list is. Other watches are compressed only with CompressWatches.
+// 8), and with an older apiserver if it is long, as a list is. Other watches are compressed only with CompressWatches.
 func (s *Server) coding(r *http.Request, p *plan.Plan) splice.Coding {
 	compressed := s.compress.Load()
 	if !compressed && p.StreamingList() {
