@@ -324,7 +324,7 @@ func setColumns(t *testing.T, exchanges []*codectest.Exchange, cmJSON, cmProto, 
 		if c, ok := declared.As(definitions); ok && x.Custom() {
 			custom.Columns = c
 		}
-		if c, ok := table.Builtin("", "v1", "ConfigMap", definitions); ok {
+		if c, ok := table.Builtin("", "v1", "ConfigMap", 0, definitions); ok {
 			cmJSON.Columns, cmProto.Columns = c, c
 		}
 	}

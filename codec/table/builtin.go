@@ -64,11 +64,13 @@ var builtins = func() map[groupVersionKind][]*Columns {
 }()
 
 // Builtin returns the columns of one of the apiserver's own kinds that have the given definitions, the columnDefinitions of
-// its Tables; ok is false if no known release serves them, whatever their descriptions. The core group is "".
-func Builtin(group, version, kind string, definitions json.Value) (c *Columns, ok bool) {
+// its Tables; ok is false if no known release serves them, whatever their descriptions. The core group is "". The release is 38
+// for an apiserver of Kubernetes 1.38, and 0 if it is unknown: ok is then false for kinds whose cells depend on it.
+func Builtin(group, version, kind string, release int, definitions json.Value) (c *Columns, ok bool) {
 	for _, known := range builtins[groupVersionKind{group, version, kind}] {
 		if c, ok := known.As(definitions); ok {
-			return c, true
+			c.older = release < c.cellsSince
+			return c, release > 0 || c.cellsSince == 0
 		}
 	}
 	return nil, false

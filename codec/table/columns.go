@@ -13,6 +13,7 @@ type Columns struct {
 	columns     []column
 	definitions []byte
 	rules
+	older bool // cells are printed as before cellsSince
 }
 
 // rules are the exceptions of few kinds.
@@ -21,6 +22,7 @@ type rules struct {
 	sorted     bool
 	repeats    bool
 	nullRows   bool
+	cellsSince int // the release, such as 36, that first printed the cells so in the same columns; 0 for all known ones
 }
 
 func newColumns(columns ...column) *Columns {
@@ -93,6 +95,7 @@ func (c *Columns) AppendAgeless(dst []byte, obj json.Value, ages []Age) ([]byte,
 
 func (c *Columns) appendCells(dst []byte, obj json.Value, r *row) ([]byte, error) {
 	start := len(dst)
+	r.older = c.older
 	dst = append(dst, '[')
 	for i := range c.columns {
 		if i > 0 {

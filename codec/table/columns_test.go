@@ -45,13 +45,13 @@ func TestEveryKindPrintsBookmarks(t *testing.T) {
 
 func TestUnknownKindsHaveNoColumns(t *testing.T) {
 	definitions := Default().AppendDefinitions(nil)
-	if _, ok := Builtin("", "v1", "LimitRange", definitions); !ok {
+	if _, ok := Builtin("", "v1", "LimitRange", 37, definitions); !ok {
 		t.Error("limit ranges have no columns")
 	}
 	for _, gvk := range []groupVersionKind{
 		{"", "v2", "LimitRange"}, {"apps", "v1", "LimitRange"}, {"example.com", "v1", "LimitRange"}, {"", "v1", "Binding"},
 	} {
-		if _, ok := Builtin(gvk.group, gvk.version, gvk.kind, definitions); ok {
+		if _, ok := Builtin(gvk.group, gvk.version, gvk.kind, 37, definitions); ok {
 			t.Errorf("%v has columns", gvk)
 		}
 	}
@@ -112,9 +112,38 @@ func TestColumnsMustBeThoseOfAKnownRelease(t *testing.T) {
 		{"former columns", crd, string(Default().AppendDefinitions(nil)), true},
 	} {
 		group, kind, _ := strings.Cut(tt.kind, "/")
-		c, ok := Builtin(group, "v1", kind, sjson.Value(tt.served))
+		c, ok := Builtin(group, "v1", kind, 37, sjson.Value(tt.served))
 		if ok != tt.known || ok && string(c.AppendDefinitions(nil)) != tt.served {
 			t.Errorf("%s: %v", tt.name, ok)
+		}
+	}
+}
+
+// Some cells depend on the release, although the columns do not.
+func TestCellsAreThoseOfTheRelease(t *testing.T) {
+	pod := `{"metadata":{"name":"p"},"spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[` +
+		`{"state":{"terminated":{"reason":"Completed"}}},{"state":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]}}`
+	node := `{"metadata":{"name":"n"},"status":{"nodeInfo":{"kernelVersion":"6.1","architecture":"arm64"}}}`
+	class := `{"metadata":{"name":"c","annotations":{"ingressclass.kubernetes.io/is-default-class":"true"}}}`
+	for _, tt := range []struct {
+		group, kind, object string
+		since               int
+		before, after       string
+	}{
+		{"", "Pod", pod, 35, `"Completed"`, `"OOMKilled"`},
+		{"", "Node", node, 36, `"6.1"`, `"6.1 (arm64)"`},
+		{"networking.k8s.io", "IngressClass", class, 36, `"c"`, `"c (default)"`},
+	} {
+		definitions := newest(tt.group, "v1", tt.kind).AppendDefinitions(nil)
+		if _, ok := Builtin(tt.group, "v1", tt.kind, 0, definitions); ok {
+			t.Errorf("%s: cells of an unknown release are known", tt.kind)
+		}
+		for release, want := range map[int]string{tt.since - 1: tt.before, tt.since: tt.after, tt.since + 9: tt.after} {
+			c, _ := Builtin(tt.group, "v1", tt.kind, release, definitions)
+			cells, err := c.AppendCells(nil, sjson.Value(tt.object), testNow)
+			if err != nil || !strings.Contains(string(cells), want) {
+				t.Errorf("%s of 1.%d: %s, %v, want %s", tt.kind, release, cells, err, want)
+			}
 		}
 	}
 }

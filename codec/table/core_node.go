@@ -13,7 +13,7 @@ var node = newColumns(
 	wide(text("OS-Image", filledOr(unknown, "status", "nodeInfo", "osImage"))),
 	wide(text("Kernel-Version", quoted(nodeKernel))),
 	wide(text("Container-Runtime", filledOr(unknown, "status", "nodeInfo", "containerRuntimeVersion"))),
-)
+).with(rules{cellsSince: 36})
 
 // nodeState prints whether the node is ready, and whether it is unschedulable.
 func nodeState(dst []byte, r *row) []byte {
@@ -67,7 +67,7 @@ func nodeAddress(typ string) cell {
 func nodeKernel(dst []byte, r *row) []byte {
 	info := r.status.Get("nodeInfo")
 	dst = appendFilled(dst, info.Get("kernelVersion"), unknown)
-	if arch := info.Get("architecture"); !empty(arch) {
+	if arch := info.Get("architecture"); !empty(arch) && !r.older {
 		dst = append(appendScalar(append(dst, " ("...), arch), ')')
 	}
 	return dst

@@ -17,7 +17,7 @@ var pod = newColumns(
 	wide(text("Node", quoted(podNode))),
 	wide(text("Nominated Node", quoted(nominatedNode))),
 	wide(text("Readiness Gates", quoted(readinessGates))),
-).with(rules{conditions: podConditions})
+).with(rules{conditions: podConditions, cellsSince: 35})
 
 func podReady(dst []byte, r *row) []byte {
 	p := r.podState()

@@ -41,7 +41,7 @@ func (r *row) podState() *podState {
 	p.readSpec(r.spec)
 	p.readStatus(r.status)
 	if !p.initialize() || conditionTrue(p.conditions, "Initialized") {
-		p.run()
+		p.run(r.older)
 	}
 	p.terminate(r)
 	return p
@@ -162,8 +162,8 @@ func (p *podState) hold(i int, c *containerStatus) {
 
 // run walks the containers. The first one with a reason determines the pod's reason. A pod whose
 // reason would be Completed while containers are running, or after one has failed, gets another one
-// from complete.
-func (p *podState) run() {
+// from complete. Before 1.35 a failed one did not count.
+func (p *podState) run(older bool) {
 	running, named := false, false
 	p.failure = p.failure[:0]
 	for _, v := range p.runStatus.Elements {
@@ -179,7 +179,7 @@ func (p *podState) run() {
 			if !named {
 				p.reason, named = appendExit(p.reason[:0], c.terminated), true
 			}
-			if len(p.failure) == 0 && intOf(c.terminated.Get("exitCode")) != 0 {
+			if len(p.failure) == 0 && !older && intOf(c.terminated.Get("exitCode")) != 0 {
 				p.failure = appendExit(p.failure, c.terminated)
 			}
 		case isTrue(c.ready) && present(c.running):

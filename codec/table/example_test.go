@@ -14,7 +14,7 @@ func ExampleBuiltin() {
 	definitions := json.Value(`[{"name":"Name","type":"string","format":"name","description":"The name.","priority":0},` +
 		`{"name":"Data","type":"string","format":"","description":"The data.","priority":0},` +
 		`{"name":"Age","type":"string","format":"","description":"The age.","priority":0}]`)
-	columns, _ := table.Builtin("", "v1", "ConfigMap", definitions)
+	columns, _ := table.Builtin("", "v1", "ConfigMap", 37, definitions)
 	object := json.Value(`{"metadata":{"name":"settings","creationTimestamp":"2026-11-20T12:00:00Z"},"data":{"a":"1","b":"2"}}`)
 	now := time.Date(2026, 11, 20, 12, 10, 0, 0, time.UTC)
 

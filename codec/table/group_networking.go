@@ -14,7 +14,7 @@ var networkingGroup = group{"networking.k8s.io", []kind{
 		text("Controller", str("spec", "controller")),
 		text("Parameters", quoted(ingressParameters)),
 		ageColumn,
-	)},
+	).with(rules{cellsSince: 36})},
 	{"NetworkPolicy", versions("v1"), newColumns(
 		nameColumn,
 		text("Pod-Selector", selectorCell("spec", "podSelector")),
@@ -84,7 +84,7 @@ func nameOrDefault(annotations ...string) printer {
 	return func(dst []byte, r *row) []byte {
 		dst = appendScalar(dst, r.name)
 		for _, a := range annotations {
-			if r.annotated(a, "true") {
+			if r.annotated(a, "true") && !r.older {
 				return append(dst, " (default)"...)
 			}
 		}

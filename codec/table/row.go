@@ -15,6 +15,7 @@ type row struct {
 	ages    []Age // of the caller
 	err     error // the first error; the cells are then invalid
 	left    int   // what may still be spent; see spend
+	older   bool  // cells are printed as by the releases before cellsSince
 
 	object, meta, spec, status json.Value
 

@@ -18,8 +18,8 @@ const (
 )
 
 // columns returns the columns of the apiserver's Tables of a resource, whose CRD declares others or not; nil if they cannot be
-// printed here.
-func (d *Discovery) columns(ctx context.Context, r *codec.Resource, declared *table.Columns) (*table.Columns, error) {
+// printed here. The release is as for table.Builtin.
+func (d *Discovery) columns(ctx context.Context, r *codec.Resource, release int, declared *table.Columns) (*table.Columns, error) {
 	if r.Style == codec.Unstructured && declared == nil {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (d *Discovery) columns(ctx context.Context, r *codec.Resource, declared *ta
 	}
 	columns, ok := (*table.Columns)(nil), false
 	if r.Style == codec.Typed {
-		columns, ok = table.Builtin(r.Group, r.Version, r.Kind, definitions)
+		columns, ok = table.Builtin(r.Group, r.Version, r.Kind, release, definitions)
 	} else {
 		columns, ok = declared.As(definitions)
 	}

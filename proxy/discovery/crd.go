@@ -74,7 +74,7 @@ func (d *Discovery) Refresh(ctx context.Context, was *Description) (*Description
 	if crd != nil {
 		next.declared, next.revision = customColumns(d.version(crd)), revisionOf(crd)
 	}
-	if next.Resource.Columns, err = d.columns(ctx, &was.Resource, next.declared); err != nil {
+	if next.Resource.Columns, err = d.columns(ctx, &was.Resource, was.Minor, next.declared); err != nil {
 		return nil, err
 	}
 	if crd == nil && sameColumns(next.Resource.Columns, was.Resource.Columns) {

@@ -76,7 +76,7 @@ func (d *Discovery) Describe(ctx context.Context, was *Description, jsonOnly boo
 	out.succeed(was)
 	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)
 	out.SelectsShards, out.DropsManagedFields = d.features(ctx)
-	out.Resource.Columns, err = d.columns(ctx, &out.Resource, out.declared)
+	out.Resource.Columns, err = d.columns(ctx, &out.Resource, out.Minor, out.declared)
 	return out, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,7 +52,15 @@ func columnsOf(t *testing.T, l listed) *table.Columns {
 func knownColumns(t *testing.T, l listed) (*table.Columns, bool) {
 	t.Helper()
 	body, _, _ := get(t, l.path()+"?"+noObject, asTable)
-	return table.Builtin(l.gv.Group, l.gv.Version, l.kind.Kind, sjson.Value(body).Get("columnDefinitions"))
+	info, err := server.Client("admin").Discovery().ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := strconv.Atoi(info.Minor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.Builtin(l.gv.Group, l.gv.Version, l.kind.Kind, release, sjson.Value(body).Get("columnDefinitions"))
 }
 
 func TestTablesOfBuiltinResourcesEqualTheApiservers(t *testing.T) {

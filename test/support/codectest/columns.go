@@ -19,7 +19,7 @@ func PodColumns() *table.Columns {
 		definitions[i].Type, definitions[i].Description = "string", "Description of "+definitions[i].Name+"."
 	}
 	text, err := json.Marshal(definitions)
-	c, ok := table.Builtin("", "v1", "Pod", text)
+	c, ok := table.Builtin("", "v1", "Pod", 37, text)
 	if err != nil || !ok {
 		panic(fmt.Sprintf("no pods have these columns: %s, %v", text, err))
 	}
