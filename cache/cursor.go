@@ -102,7 +102,7 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 func (c *Cursor) Rewind(e *Event) { c.position = e.position }
 
 // Behind returns how many events of the scope are in the history after version, and when the first of them was
-// received. Of those from before the subscription it counts what a look at scanPiece events finds. Unlike the other
+// received. Of those from before the subscription it counts those among the next scanPiece events. Unlike the other
 // methods it can be called by any goroutine, until Close.
 func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
 	s := c.store

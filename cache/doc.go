@@ -5,7 +5,7 @@
 // version, takes events and bookmarks in order from a single writer (package reflector), and ends
 // when that order is lost. Readers take a [Snapshot], an immutable [tree.Tree] behind one atomic
 // pointer, or open a [Cursor] into the history. [tree.Run.Memo] and [Event.Frame] memoize encodings, so
-// that readers of one format share them. What is known of which version is in the ledger of a store;
+// that readers of one format share them. The ledger of a store keeps the proven versions;
 // package fence proves that a store is recent enough for a consistent read.
 //
 // Invariants:

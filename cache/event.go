@@ -47,7 +47,7 @@ type Event struct {
 	frames   tree.Memos // by frameKey
 }
 
-// eventOverhead is what an event takes besides its objects, in bytes: the struct, and the copies of
+// eventOverhead is the memory of an event besides its objects, in bytes: the struct, and the copies of
 // a segment and of the path to it that the state before does not share with the state after.
 const eventOverhead = 2048
 

@@ -41,7 +41,7 @@ func (e *Event) Frame(b *tree.Budget, enc Encoder, t Type) ([]byte, error) {
 // HasFrame reports whether another watch has encoded the event with enc, or is doing so.
 func (e *Event) HasFrame(enc Encoder, t Type) bool { return e.frames.Has(frameKey{enc, t}) }
 
-// Shared reports whether the event is recent, so that Frame returns what other watches hold, too.
+// Shared reports whether the event is recent, so that other watches hold its frame, too.
 func (e *Event) Shared() bool { return !e.frames.Retired() }
 
 // Size returns the stored bytes of the larger object that the event may show.

@@ -12,7 +12,7 @@ func (s *Store) Held(snapshots ...*Snapshot) int64 {
 	s.mu.RLock()
 	newest, oldest, history, closed := s.applied.Load(), s.history.oldestState.replaced, s.history.memory(), s.closed
 	s.mu.RUnlock()
-	// A snapshot holds at most its own objects, and all of them together at most what was replaced
+	// A snapshot holds at most its own objects, and all of them together at most the objects that were replaced
 	// since the first.
 	var apart int64
 	first := int64(math.MaxInt64)

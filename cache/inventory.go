@@ -55,7 +55,7 @@ func (r *Inventory) versionOf(k tree.Key) uint64 {
 // Matches reports whether a state has exactly the listed keys and resource versions.
 func (r *Inventory) Matches(s *Snapshot) bool { return r.differences(s) == 0 }
 
-// objects returns what a state has in the scope of the inventory, in ascending order of keys.
+// objects returns the objects of a state in the scope of the inventory, in ascending order of keys.
 func (r *Inventory) objects(s *Snapshot) iter.Seq[*tree.Object] {
 	if r.Scope.Indexed {
 		return s.ByIndex(r.Scope.Value, tree.Range{})

@@ -15,7 +15,7 @@ import (
 // of a list, must ask the apiserver. The states share everything that no event has changed.
 const maxConfirmed = 4096
 
-// ledger is what is known of the versions of a store. Its store's mutex guards it.
+// ledger keeps the proven versions of a store. Its store's mutex guards it.
 //
 //	version   7      8          11         14         17          20
 //	          event  event      bookmark   confirmed  confirmed   inventory that still differs
@@ -76,7 +76,7 @@ func (l *ledger) bookmark(version uint64) error {
 	return nil
 }
 
-// resume returns the version from which a new watch delivers what may be missing.
+// resume returns the version from which a new watch delivers all events that may be missing.
 func (l *ledger) resume() uint64 {
 	if l.deletion && l.delivered == l.newest {
 		return l.delivered - 1

@@ -25,7 +25,7 @@ type Prehistory struct {
 	extensible bool // the older generation begins before the store: it has not been forgotten yet
 }
 
-// generation is what is known of the events after a version, up to the next generation or to the history.
+// generation has the scopes of the events after a version, up to the next generation or to the history.
 type generation struct {
 	from  uint64           // the version
 	quiet map[Scope]uint64 // the version after which a scope had no event; those without events are not in it
@@ -34,7 +34,7 @@ type generation struct {
 }
 
 const (
-	// scopeBytes is about what a scope in a generation takes.
+	// scopeBytes is the estimated memory of a scope in a generation.
 	scopeBytes = 200
 	// maxScopesKnown bounds the scopes of a generation.
 	maxScopesKnown = 32 << 10
@@ -87,7 +87,7 @@ func (p *Prehistory) CanExtend(version uint64) bool {
 
 // Extend records that the events after version from, up to until, are those of changes. Watches can then begin at
 // versions from from on after which their scope had no event before the history. It does nothing if the store has
-// forgotten what happened after until, or if the changes would take too much memory; Knows tells.
+// forgotten the events after until, or if the changes would take too much memory; Knows tells.
 func (p *Prehistory) Extend(from, until uint64, changes []Change) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,7 +6,7 @@ import "sluice/cache/tree"
 // before and after it everything that no event has changed.
 type state struct {
 	tree.Tree
-	// replaced is the sum of Event.size over all events of the store up to this state: what earlier
+	// replaced is the sum of Event.size over all events of the store up to this state: the objects that earlier
 	// states have and later ones lack.
 	replaced int64
 }

@@ -52,7 +52,7 @@ type Options struct {
 //
 // To watch, a reader
 //  1. opens a cursor, from a version or together with a snapshot; the cursor joins the subscription
-//     of its scope, and reads what is older than that in the history of the whole resource;
+//     of its scope, and reads older events in the history of the whole resource;
 //  2. takes the channel of [Cursor.Ready] and then reads [Cursor.Next] until it returns no event;
 //  3. takes the meaning of each event for its selection from [Event.TypeFor], and the bytes from
 //     [Event.Frame];

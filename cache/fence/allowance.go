@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Cost bounds what the proofs of one store may cost the apiserver, on average. Both are
+// Cost bounds the apiserver time and bytes of the proofs of one store, on average. Both are
 // required.
 type Cost struct {
 	// Share is the part of one core's time. A request counts by its duration, but not by
@@ -17,7 +17,7 @@ type Cost struct {
 }
 
 const (
-	// requestWork is about what a request costs the apiserver, in time of a core; each byte of a response
+	// requestWork is the estimated cost of a request at the apiserver, in time of a core; each byte of a response
 	// adds workPerByte, or metadataWork if the objects are reduced to their metadata. Under load the
 	// response takes several times as long. kube-apiserver 1.37.2 with etcd takes about half of each: 0.5 ms for a probe and
 	// 0.6 for 4 pods, 5.3 to 6.8 ns for a byte in Protobuf (14 in JSON), and 3.1 to 4.4 of metadata (CPU of the process by
@@ -33,16 +33,16 @@ const (
 	probePause = 20 * time.Millisecond
 )
 
-// readWork returns about what a read costs the apiserver.
+// readWork returns the estimated cost of a read at the apiserver.
 func readWork(bytes int64) time.Duration { return requestWork + time.Duration(bytes)*workPerByte }
 
-// inventoryWork returns about what an inventory costs the apiserver.
+// inventoryWork returns the estimated cost of an inventory at the apiserver.
 func inventoryWork(bytes int64) time.Duration { return requestWork + time.Duration(bytes)*metadataWork }
 
 // allowanceSaved is for how long a store that is not read saves its allowance.
 const allowanceSaved = 20 * time.Second
 
-// allowance is what the proofs of one store may cost now. The cost of a request is known when it has
+// allowance is the budget of the proofs of one store. The cost of a request is known when it has
 // ended, so an allowance may be overdrawn once and then has to recover.
 type allowance struct {
 	rate func() Cost // may change at any time
@@ -86,7 +86,7 @@ func (a *allowance) charge(work time.Duration, bytes int64) {
 	a.bytes -= float64(bytes)
 }
 
-// recover adds what has accrued, and returns the rate. The caller must hold mu.
+// recover adds the accrued budget, and returns the rate. The caller must hold mu.
 func (a *allowance) recover() Cost {
 	rate := a.rate()
 	now := time.Now()

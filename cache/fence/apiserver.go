@@ -12,8 +12,8 @@ type Apiserver interface {
 	Probe(ctx context.Context) (version uint64, err error)
 
 	// Inventory returns the keys and resource versions of a LIST of a scope: of the state at exactly a
-	// version, or with version 0 of a consistent LIST that begins after the call. With an error it may return what has been
-	// read by then.
+	// version, or with version 0 of a consistent LIST that begins after the call. With an error it may return the
+	// part that has been read.
 	Inventory(ctx context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error)
 
 	// SecondWatch opens a second watch of the resource, from version. It calls event with the

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Step is what has been done for a question.
+// Step is the last action for a question.
 type Step uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	Refuse                    // the proof would not come
 )
 
-// Action is what is done next, for at most a time if it is to wait.
+// Action is the next action, for at most a time if it is to wait.
 type Action struct {
 	Do  Do
 	For time.Duration
@@ -52,7 +52,7 @@ func (a Action) String() string {
 	return name
 }
 
-// Question is what a read needs, or what the worker of a fence needs on behalf of reads.
+// Question is the need of a read, or of the worker of a fence on behalf of reads.
 type Question struct {
 	After      Step
 	Get        bool          // the read is of one object, and costs about what a probe costs
@@ -69,7 +69,7 @@ type Question struct {
 	RunningFor time.Duration // for how long
 }
 
-// Facts are what is known when a question is asked. Each may be out of date when the action begins.
+// Facts are the knowledge at the time of a question. Each may be out of date when the action begins.
 type Facts struct {
 	Objects   int           // of the resource
 	Price     time.Duration // what an inventory costs the apiserver, as the last one has shown
@@ -102,10 +102,10 @@ const (
 	herdFor = 100 * time.Millisecond
 )
 
-// Next decides what is done for a question. Nothing else chooses between waiting, asking the apiserver,
+// Next decides the next action for a question. Nothing else chooses between waiting, asking the apiserver,
 // forwarding and refusing; it is asked again after each action. Only for a [Need] at any price the apiserver
-// is asked without it. testdata/decisions.txt shows what Next decides, and testdata/simulations.txt what reads get by
-// that. To hold small reads until those that wait cost as much as a proof, and else to forward them after 15 ms, has
+// is asked without it. testdata/decisions.txt shows the decisions of Next, and testdata/simulations.txt their results
+// for reads. To hold small reads until those that wait cost as much as a proof, and else to forward them after 15 ms, has
 // been simulated too: lone reads wait in vain, and herds of a busy resource are forwarded.
 //
 //	Arrived -- Ask ----> Asked -- Gather, TakeInventory, Probe ----> Known -- Wait ----> Waited -- Prove ----> Confirms
@@ -209,7 +209,7 @@ func exact(q Question, f Facts) Action {
 }
 
 // shares reports whether a read should wait for the next proof rather than be forwarded: the answer to Ask and
-// what probably has to follow cost the apiserver no more than forwarding all reads that are under way. A lone
+// the action that probably follows cost the apiserver no more than forwarding all reads that are under way. A lone
 // read should be forwarded unless an inventory is taken at once, which proves the state.
 func (f Facts) shares() bool {
 	switch {

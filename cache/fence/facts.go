@@ -2,7 +2,7 @@ package fence
 
 import "time"
 
-// Facts returns what is known now. With them [Next] tells what would be done for a question, and nothing is done.
+// Facts returns the present facts. With them [Next] decides about a question, and nothing is done.
 func (f *Fence) Facts() Facts {
 	price, owed, state, event := f.nextInventoryWork(), f.allowance.wait(), f.store.Snapshot(), f.store.LastEvent()
 	f.mu.Lock()

@@ -2,7 +2,7 @@ package fence
 
 import "sluice/cache"
 
-// What says what a read needs.
+// What is the kind of proof that a read needs.
 type What uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	Version             // no state, only the current version of the apiserver
 )
 
-// Need is what a read needs.
+// Need is the proof that a read needs.
 type Need struct {
 	What    What
 	Version uint64       // at least or exactly; 0 for the apiserver's at some moment after the call
@@ -28,7 +28,7 @@ type Need struct {
 	Patient, AtAnyPrice bool
 }
 
-// Answer is what a read may show.
+// Answer is the state that a read may show.
 type Answer struct {
 	Version   uint64 // which the read needs, also beside an error if it was known by then
 	Proof     Proof

@@ -44,7 +44,7 @@ func (f *Fence) begin(bytes int64) *Read {
 }
 
 // forward says that the read is being forwarded until Answered or End. It is charged to the
-// allowance unless that is spent: it costs the apiserver then what it would cost without the store.
+// allowance unless that is spent: it costs the apiserver then as much as without the store.
 func (r *Read) forward() { r.forwarded, r.uncharged = time.Now(), r.fence.allowance.empty() }
 
 // pass forwards the read.
@@ -71,7 +71,7 @@ func (r *Read) leave() {
 	r.fence.underWay -= r.work
 }
 
-// End says that the read is no longer under way, and charges what it has cost if it was forwarded.
+// End says that the read is no longer under way, and charges its cost if it was forwarded.
 func (r *Read) End() {
 	f := r.fence
 	f.mu.Lock()

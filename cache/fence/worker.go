@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// action is what a worker does at most once at a time.
+// action is a kind of work of a worker. Each kind runs once at a time.
 type action uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	again // running, and due once more
 )
 
-// worker does what reads wait for. It has no goroutine while no read waits.
+// worker carries out the actions that reads wait for. It has no goroutine while no read waits.
 //
 //	       want         once Run has begun             ended
 //	idle --------> due ---------------------> running -------> idle

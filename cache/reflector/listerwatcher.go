@@ -28,8 +28,8 @@ type ListerWatcher interface {
 
 // Stream is an open watch. It delivers events in the order of the apiserver.
 type Stream interface {
-	// Continues reports whether it is certain that the watch is of the same history as what the
-	// ListerWatcher has read before it.
+	// Continues reports whether it is certain that the watch is of the same history as the
+	// reads of the ListerWatcher before it.
 	Continues() bool
 	// Next blocks until there is an event. It returns io.EOF when the apiserver ended the watch
 	// in an orderly way.

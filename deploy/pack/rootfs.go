@@ -7,7 +7,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// nonroot is the user and group that the image runs as. 65532 is what distroless images use, so that
+// nonroot is the user and group that the image runs as. 65532 is that of distroless images, so that
 // policies that expect it fit.
 const nonroot = 65532
 

@@ -15,7 +15,7 @@ import (
 )
 
 // writeSBOM writes an SPDX 2.3 document of the modules that a Go binary was built from. Its source is the
-// list that the linker put into the binary, so it holds what is linked and nothing else.
+// list that the linker put into the binary, so it holds the linked modules and nothing else.
 func writeSBOM(o options, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("sbom takes one binary")
@@ -66,7 +66,7 @@ func sbomOf(o options, info *debug.BuildInfo, sum string) *spdx.Document {
 	return d
 }
 
-// module describes a Go module. The Package URL is what vulnerability scanners look it up by. The licence
+// module describes a Go module. Vulnerability scanners look it up by the Package URL. The licence
 // of a dependency is not known from the binary.
 func module(path, version string) *spdx.Package {
 	return &spdx.Package{

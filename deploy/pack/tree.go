@@ -16,7 +16,7 @@ type entry struct {
 	link  string // the target of a symbolic link
 }
 
-// writeTar writes entries in their order. Parents must stand before what they hold.
+// writeTar writes entries in their order. Parents must stand before their entries.
 func writeTar(w io.Writer, entries []entry, at time.Time) error {
 	t := tar.NewWriter(w)
 	for _, e := range entries {

@@ -23,7 +23,7 @@ type Options struct {
 	Protect func(http.Handler) http.Handler
 	// Metrics are served at /metrics.
 	Metrics prometheus.Gatherer
-	// Status, if not nil, serves the status page at / and what belongs to it.
+	// Status, if not nil, serves the status page at / and its parts.
 	Status http.Handler
 	// Config, if not nil, returns the running configuration, without secrets, for /configz.
 	Config func() any

@@ -11,8 +11,8 @@ import (
 )
 
 // withHosts answers 421 unless the Host of a request is localhost, an IP address or in names. A web page
-// whose DNS name was rebound to this address sends its own name, so the browser cannot read what the
-// listener serves. The scrapers and probes of Kubernetes address pods by IP.
+// whose DNS name was rebound to this address sends its own name, so the browser cannot read the
+// responses of the listener. The scrapers and probes of Kubernetes address pods by IP.
 func withHosts(next http.Handler, names []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host

@@ -73,7 +73,7 @@ func userInfo(u user.Info) authenticationv1.UserInfo {
 	return info
 }
 
-// annotations say where the answer comes from, and who decided about the access and why.
+// annotations name the source of the answer, and the decision about the access with its reason.
 func annotations(info *request.Info) map[string]string {
 	a := map[string]string{
 		sourceKey: info.Outcome.Source, reasonKey: info.Outcome.Reason,

@@ -74,7 +74,7 @@ func (l *Log) ResponseComplete(r *http.Request, received time.Time, code int) {
 	l.events.ProcessEvents(event(r, audit.StageResponseComplete, received, status))
 }
 
-// Panic records that the handler of a request has failed. What it panicked with can contain objects, so
+// Panic records that the handler of a request has failed. The value of the panic can contain objects, so
 // it is not recorded.
 func (l *Log) Panic(r *http.Request, received time.Time) {
 	l.events.ProcessEvents(event(r, audit.StagePanic, received, &metav1.Status{

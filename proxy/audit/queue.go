@@ -56,7 +56,7 @@ func (q *queue) lose(result string) {
 	q.metrics.events.WithLabelValues(result).Inc()
 }
 
-// run writes until ctx ends, then what remains, and closes the file. A write that does not return then
+// run writes until ctx ends, then the rest of the queue, and closes the file. A write that does not return then
 // is left behind.
 func (q *queue) run(ctx context.Context) {
 	done := make(chan struct{})

@@ -70,7 +70,7 @@ type scope struct {
 type changes struct {
 	metrics *Metrics
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	total      uint64
 	everything uint64            // which counts for everybody; and how often the other counts began anew
 	namespaces map[string]*count // those of everyNamespace too

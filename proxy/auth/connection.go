@@ -20,7 +20,7 @@ const (
 // connection keeps what the client certificates of one connection prove, so that they are verified
 // once and not for every request.
 type connection struct {
-	mu                   sync.Mutex // guards what follows
+	mu                   sync.Mutex // guards the fields below
 	clientCA, frontProxy verification
 }
 

@@ -67,7 +67,7 @@ type binding struct {
 // rules knows what roles allow, and who is bound to them: so that a change concerns nobody else, and one of labels alone, as
 // controllers make often, nobody at all.
 type rules struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	listed   map[string]bool
 	roles    map[rbacKey]rulesDigest // of their rules
 	bindings map[rbacKey]binding

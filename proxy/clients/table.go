@@ -32,7 +32,7 @@ type Table struct {
 
 // shard has the rows of some of the users.
 type shard struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	rows     map[Key]*row
 	ofUser   map[string]int
 	rest     counts      // of rows that have made room

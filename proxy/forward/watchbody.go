@@ -37,7 +37,7 @@ type watchBody struct {
 	closed chan struct{}
 	once   sync.Once
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	events eventScanner
 	marker markerScanner
 	ending bool // the watch has to end after the present event

@@ -160,7 +160,7 @@ func acceptMetadata(kind string) string {
 	return codec.MediaProtobuf + as + "," + codec.MediaJSON + as
 }
 
-// listMetadata lists what is short, reduced to the metadata of its objects.
+// listMetadata lists a small resource, reduced to the metadata of its objects.
 func (c *Client) listMetadata(ctx context.Context, query url.Values) (list, error) {
 	body, header, err := c.upstream.Get(ctx, c.path, query, acceptMetadata("PartialObjectMetadataList"))
 	if err != nil {

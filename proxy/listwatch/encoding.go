@@ -12,7 +12,7 @@ import (
 	"sluice/cache/tree"
 )
 
-// encoding reads responses in one encoding. What it returns may alias its arguments.
+// encoding reads responses in one encoding. Its results may alias its arguments.
 type encoding interface {
 	// list reads a list, or one page of it.
 	list(body []byte) (list, error)
@@ -38,7 +38,7 @@ type list struct {
 	items     iter.Seq2[[]byte, error]
 }
 
-// metadata is what is read of an object's metadata.
+// metadata are the fields that are read of an object's metadata.
 type metadata struct {
 	namespace, name []byte
 	version         uint64

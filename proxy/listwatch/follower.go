@@ -75,7 +75,7 @@ func (f *Follower) follow(ctx context.Context, changed func(tree.Key, uint64)) e
 	}))
 }
 
-// list compares what is known with what there is.
+// list compares the known objects with those at the apiserver.
 func (f *Follower) list(ctx context.Context, changed func(tree.Key, uint64)) (version uint64, err error) {
 	now := map[tree.Key]uint64{}
 	version, err = f.client.pagesOfMetadata(firstPage).readMetadata(ctx, url.Values{}, func(meta metadata) error {

@@ -30,7 +30,7 @@ func nextPage(objects, length int) int {
 	return max(1, max(1, objects)*pageBytes/max(length, 1))
 }
 
-// pager reads a list page by page. Who writes the objects chooses how long they are, and in which order they come: so a page is
+// pager reads a list page by page. Writers of objects choose their length and order: so a page is
 // at most twice the size of the one before it, and one that is too long is requested again with fewer objects.
 type pager struct {
 	client *Client

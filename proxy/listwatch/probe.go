@@ -77,7 +77,7 @@ func (s *Session) Inventory(ctx context.Context, scope cache.Scope, version uint
 	return r, nil
 }
 
-// inventory takes an inventory once. With an error it returns what has been read.
+// inventory takes an inventory once. With an error it returns the part that has been read.
 func (s *Session) inventory(ctx context.Context, scope cache.Scope, version uint64) (r *cache.Inventory, err error) {
 	query := queryOf(scope)
 	if version > 0 {

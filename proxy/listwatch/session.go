@@ -82,7 +82,7 @@ func (s *Session) undecodable(err error) error {
 }
 
 // encodingOf returns the encoding of a response with objects to store. The apiserver may not support Protobuf or CBOR,
-// whatever the request accepts: what fills a store decides, and a single response to another watch does not. One in
+// whatever the request accepts: the response that fills a store decides, and a single response to another watch does not. One in
 // no encoding at all is not the apiserver's, and says nothing of it.
 func (s *Session) encodingOf(h http.Header, fills bool) (encoding, error) {
 	d := s.Description()

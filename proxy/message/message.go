@@ -1,5 +1,5 @@
-// Package message holds what Sluice itself tells clients, in a Status, an ERROR event of a watch or a plain
-// response. All of it begins with a prefix that tells it from the apiserver's own words, says what can be done, and
+// Package message holds Sluice's own messages to clients, in a Status, an ERROR event of a watch or a plain
+// response. All of it begins with a prefix that tells it from the apiserver's own words, says how to go on, and
 // has a row in docs/troubleshooting.md. Where Sluice answers in the apiserver's place, it uses the apiserver's words
 // instead: for an object that is not found, or a version that is too old.
 package message

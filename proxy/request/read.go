@@ -33,8 +33,8 @@ var (
 	ErrAmbiguousScope = errors.New("path is ambiguous")
 )
 
-// Read is what a get, list or watch selects. Access is reviewed for a Read and the store is read by
-// the same Read, so that what was authorized and what is served cannot differ. It is immutable.
+// Read is the selection of a get, list or watch. Access is reviewed for a Read and the store is read by
+// the same Read, so that the authorized and the served objects cannot differ. It is immutable.
 type Read struct {
 	Verb string // "get", "list" or "watch"
 	schema.GroupVersionResource
@@ -47,7 +47,7 @@ type Read struct {
 	Legacy bool
 }
 
-// Read parses what the request selects. Info.CanonicalPath must be true and Verb one of get, list and
+// Read parses the selection of the request. Info.CanonicalPath must be true and Verb one of get, list and
 // watch. It must be called only for authenticated callers, because selectors take long to parse. The
 // error is ErrLargeSelector, with a Read that selects everything in its scope, ErrAmbiguousScope, or wraps
 // ErrInvalidOptions.

@@ -36,7 +36,7 @@ func Validate(r *http.Request, info *Info, isIdentity func(name string) bool) er
 }
 
 // validateTarget rejects a target that is not a path, and a path that is another one when it is
-// cleaned: with dot segments or encoded slashes. What follows the subresource proxy is the path of
+// cleaned: with dot segments or encoded slashes. The rest behind the subresource proxy is the path of
 // another server, which passes as it is.
 func validateTarget(r *http.Request, info *Info) error {
 	if r.Method == http.MethodConnect || r.URL.Opaque != "" || r.URL.Path != "" && r.URL.Path[0] != '/' {

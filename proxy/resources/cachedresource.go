@@ -10,7 +10,7 @@ import (
 	"sluice/proxy/listwatch"
 )
 
-// CachedResource is a store in sync and what has to be known to serve it. It is immutable: when the
+// CachedResource is a store in sync and the description by which it is served. It is immutable: when the
 // store goes on with other printer columns, Lookup returns another CachedResource of the same store.
 type CachedResource struct {
 	*discovery.Description

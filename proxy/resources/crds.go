@@ -11,7 +11,7 @@ import (
 	"sluice/proxy/discovery"
 )
 
-// crds is the resource whose objects say what custom resources are.
+// crds is the resource of the definitions of custom resources.
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // followCRDs has the store of a custom resource rebuilt, or go on with other columns, as soon as its CRD changes. The apiserver

@@ -10,14 +10,14 @@ import (
 type Reader struct {
 	User string
 	// Whole reports whether the reader may read, and reads, the whole resource: in all namespaces,
-	// without a name or selectors. Others may perhaps read a small part of what a store takes.
+	// without a name or selectors. Others may perhaps read a small part of a store.
 	Whole bool
 }
 
 const (
 	// maxReaders is how many readers of a resource are remembered.
 	maxReaders = 64
-	// partWorth is what a reader of a part counts beside one of the whole resource.
+	// partWorth is the weight of a reader of a part beside one of the whole resource.
 	partWorth = 1.0 / 16
 	// maxDivided is the number of resources by which the worth of a reader of whole resources is divided at
 	// most, so that a reader of a part is never worth more.
@@ -27,9 +27,9 @@ const (
 	halfLife = 10 * time.Minute
 )
 
-// demand is the readers of a resource, which tell what its store is worth.
+// demand is the readers of a resource, whose weights add up to the worth of its store.
 type demand struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	readers map[string]use
 	bytes   int64     // what the store took that was stopped for want of memory, or may take if it was not filled
 	stopped time.Time // when that was
@@ -90,7 +90,7 @@ func (d *demand) readings(now time.Time, watched bool) []reading {
 	return all
 }
 
-// worth returns what the reader of so many resources is worth to one of them.
+// worth returns the weight of a reader of n resources for each of them.
 func (r reading) worth(resources float64) float64 {
 	if r.whole {
 		return r.part / min(max(resources, 1), maxDivided)
@@ -98,7 +98,7 @@ func (r reading) worth(resources float64) float64 {
 	return r.part * partWorth / max(resources, 1)
 }
 
-// urgency returns what a fill for these readers is worth, given how many fills run for each user, and whether
+// urgency returns the worth of a fill for these readers, given how many fills run for each user, and whether
 // it is for nobody but one reader of a part.
 func (d *demand) urgency(running map[string]int) (worth float64, sole bool) {
 	d.mu.Lock()

@@ -12,9 +12,9 @@ import (
 	"sluice/proxy/discovery"
 )
 
-// discarded is what the stores of a resource have shown that is not the apiserver's: of a history that it has discarded, as after a
+// discarded are the versions of states that the stores of a resource have shown and the apiserver has not: of a history that it has discarded, as after a
 // restore of etcd from a backup, or by a CRD that had changed. A client that has a state of it would watch from its version, and
-// would never learn what differs.
+// would never receive the differences.
 type discarded struct {
 	complete uint64 // the version that the last such store has reached
 	shown    uint64 // the newest version that any of them has shown

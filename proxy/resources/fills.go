@@ -32,7 +32,7 @@ const (
 type fills struct {
 	filling func(bool) // as Options.Filling; may be nil
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	running []*fill
 	waiting []*fill
 	told    bool        // the last value that filling was called with

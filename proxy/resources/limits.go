@@ -14,7 +14,7 @@ const (
 	tooLargeFor = 10 * time.Minute
 )
 
-// Limits bound what is cached.
+// Limits bound the cached resources and their memory.
 type Limits struct {
 	// Bytes is about how much memory all stores together may take, histories included; 0 means no
 	// limit.
@@ -23,7 +23,7 @@ type Limits struct {
 	Idle time.Duration
 }
 
-// Memory returns about how many bytes the objects of all stores take, and what only their histories hold.
+// Memory returns about the bytes of the objects of all stores, and of objects that only their histories hold.
 func (r *Registry) Memory() (objects, history int64) {
 	for _, e := range r.entries.all() {
 		if c := e.current.Load(); c != nil {

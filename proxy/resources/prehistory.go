@@ -55,7 +55,7 @@ type prehistoryRead struct {
 	done     chan struct{}
 }
 
-// extend reads what happened after version before the store began, for a watch from version. It returns
+// extend reads the events after version before the store began, for a watch from version. It returns
 // false if that cannot be known, or when ctx ends.
 func (p *prehistory) extend(ctx context.Context, version uint64) bool {
 	p.mu.Lock()

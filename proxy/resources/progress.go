@@ -13,8 +13,8 @@ type Progress struct {
 	Synced   bool
 	Failing  bool          // the last attempt to fill it has failed, or there is none
 	LastFill time.Duration // how long the last fill took; 0 if it is the first
-	// Bytes is about the length of all objects: in the store before, or by estimate of what was read of
-	// them; 0 if neither is known.
+	// Bytes is about the length of all objects: in the store before, or by estimate of the part that was
+	// read; 0 if neither is known.
 	Bytes int64
 	// Changed is closed when any of this changes; nil if there is no store to come.
 	Changed <-chan struct{}
@@ -62,7 +62,7 @@ func (p *progress) measured(bytes int64) {
 	p.bytes = bytes
 }
 
-// guessed records about how many bytes the present fill reads, unless what was read before tells.
+// guessed records about how many bytes the present fill reads, unless an earlier read tells.
 func (p *progress) guessed(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

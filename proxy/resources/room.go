@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// storeOverhead is about what a store takes besides its objects, in bytes: its watch at the apiserver,
+	// storeOverhead is the estimated memory of a store besides its objects, in bytes: its watch at the apiserver,
 	// buffers and goroutines.
 	storeOverhead = 128 << 10
 	// grown is how much a fill reads between two looks at the room, in bytes.
@@ -24,13 +24,13 @@ const (
 	// stoppedLately is for how long a store that was stopped for want of memory comes back only if a tenth of
 	// the room stays free.
 	stoppedLately = time.Hour
-	// firstObject is how many times as large as others the first object of a resource may be: it alone tells
-	// what a fill will take.
+	// firstObject divides the estimate of a fill, which is the number of objects times the first one: the first
+	// may be so many times as large as the others.
 	firstObject = 4
 )
 
-// room is the memory that all stores share. What a store is charged follows what it takes: first nothing but
-// storeOverhead, during the fill what has been read, then what it is measured to take.
+// room is the memory that all stores share. The charge of a store follows its memory: first nothing but
+// storeOverhead, during the fill the bytes read, then its measured size.
 type room struct {
 	limit int64 // 0 means none
 
@@ -38,14 +38,14 @@ type room struct {
 	used int64
 }
 
-// total returns what all stores are charged.
+// total returns the charges of all stores.
 func (m *room) total() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used
 }
 
-// begin charges a new entry what it takes until it is filled. Stores are not stopped for it before it is known to
+// begin charges a new entry for its overhead. Stores are not stopped for it before it is known to
 // exist, so that the room is exceeded by a part at most.
 func (m *room) begin(e *entry, reader Reader) bool {
 	m.mu.Lock()
@@ -61,7 +61,7 @@ func (m *room) begin(e *entry, reader Reader) bool {
 	return true
 }
 
-// charge changes what an entry is charged. The caller must hold mu.
+// charge changes the charge of an entry. The caller must hold mu.
 func (m *room) charge(e *entry, bytes int64) {
 	if e.evicted {
 		bytes = 0
@@ -70,7 +70,7 @@ func (m *room) charge(e *entry, bytes int64) {
 	e.charged = bytes
 }
 
-// usage is an entry and what it is worth.
+// usage is an entry and its worth.
 type usage struct {
 	*entry
 	bytes int64
@@ -124,7 +124,7 @@ func (r *Registry) displace(e *entry, entries map[schema.GroupVersionResource]*e
 // leastUseful returns those of the stores whose end frees so much memory at the least loss, and that loss; nil
 // if all are not enough.
 func leastUseful(all []usage, missing int64) (victims []usage, lost float64) {
-	// A store that is larger than what is missing frees no more for this purpose.
+	// A store that is larger than the missing memory frees no more for this purpose.
 	perByte := func(u usage) float64 { return u.worth / float64(min(u.bytes, missing)) }
 	for missing > 0 {
 		best := -1
@@ -208,7 +208,7 @@ func (r *Registry) reads(e *entry, bytes int64) {
 	r.refuse(e, e.claimed)
 }
 
-// measure charges an entry what its store takes.
+// measure charges an entry for the size of its store.
 func (r *Registry) measure(e *entry) {
 	c := e.current.Load()
 	if c == nil {
@@ -227,7 +227,7 @@ func (r *Registry) release(e *entry) {
 	r.room.charge(e, 0)
 }
 
-// usages returns what stores take and are worth. The caller must hold room.mu.
+// usages returns the sizes and the worth of stores. The caller must hold room.mu.
 func usages(entries map[schema.GroupVersionResource]*entry, now time.Time) []usage {
 	var all []usage
 	var readings [][]reading

@@ -58,7 +58,7 @@ var orders = map[string]func(*clients.Row) float64{
 
 // kept is a list that is made again when it is not fresh: however many readers there are, it seldom holds up requests.
 type kept[T any] struct {
-	mu   sync.Mutex // guards what follows; held while the list is made
+	mu   sync.Mutex // guards the fields below; held while the list is made
 	at   time.Time
 	list T
 }

@@ -14,9 +14,9 @@
 //	encode   objects become bytes, once for all readers
 //	list     lists and gets: head, items and tail, with deadlines, compressed if they are long
 //	watch    watches: a cursor, and the loop that delivers its events
-//	outcome  what becomes of a read
+//	outcome  the outcomes of a read
 //
-// This package decides what follows (handler.go): what cannot be served passes (pass.go), within a budget
+// This package decides about each read (handler.go): one that cannot be served passes (pass.go), within a budget
 // (passing.go, passbudget.go), and a watch that passes comes back once the cache may serve it (passedwatch.go).
 //
 // These invariants must hold:

@@ -44,7 +44,7 @@ func (m *Metrics) Resources() []*prometheus.MetricVec {
 	return append(m.watches.Resources(), m.passing.MetricVec)
 }
 
-// What becomes of a read that counts.
+// Outcomes of a read that counts.
 type passResult string
 
 const (
@@ -59,7 +59,7 @@ func (m *Metrics) budgeted(reason outcome.Pass, result passResult) {
 }
 
 // passed returns the gauge of open watches that pass for a reason. The apiserver must have accepted the
-// watch: before that the labels are only what the client sent.
+// watch: before that the labels are only words of the client.
 func (m *Metrics) passed(info *request.Info, reason outcome.Pass) prometheus.Gauge {
 	return m.passing.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource, string(reason))
 }

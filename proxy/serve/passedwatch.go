@@ -26,7 +26,7 @@ const (
 	historyRetry = 3 * time.Second
 	// firstTry is when it is first tried again whether the cache may serve a watch, and rarestTry the longest
 	// time between two tries.
-	// What the apiserver has allowed is known for longer than the first try takes.
+	// An access that the apiserver has allowed is known for longer than the first try takes.
 	firstTry  = 5 * time.Second
 	rarestTry = 5 * time.Minute
 	// unmarkedFor is how long initial events whose end nothing marks are taken to last.
@@ -48,7 +48,7 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 	case reason.Ceases():
 		p.again = h.planAgain(r, *info)
 	}
-	// Not after a denial, although the apiserver allows the watch: it would end what is served.
+	// Not after a denial, although the apiserver allows the watch: it would end served watches.
 	if reason == outcome.NotReviewed && !info.Unreviewed() {
 		p.allowed = h.learns(r, *info)
 	}
@@ -87,7 +87,7 @@ func (h *Handler) planAgain(r *http.Request, info request.Info) func(context.Con
 }
 
 // learns returns a function that is to be called when the apiserver has answered a watch with 200: it has reviewed the
-// access itself. A crowd that comes back after a restart is thus reviewed once, by what passes.
+// access itself. A crowd that comes back after a restart is thus reviewed once, by its passed watches.
 func (h *Handler) learns(r *http.Request, info request.Info) (learn func()) {
 	read, err := info.Read()
 	if err != nil {

@@ -9,6 +9,6 @@
 //	frames.go    the compressed frames of events
 //
 // A memo belongs to exactly the objects that its readers may see whole: a segment, or the part of it that a
-// selector selects. A caller who may see a part of a segment must not learn the length of the rest from a shared
+// selector selects. A caller that may see a part of a segment must not learn the length of the rest from a shared
 // compressed block.
 package encode

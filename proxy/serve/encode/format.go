@@ -101,7 +101,7 @@ func (e *Format) Shareable() bool { return !e.Format().AgesWithTime() }
 // Memoizable reports whether the bytes of an object, or all of them but the ages, stay the same.
 func (e *Format) Memoizable() bool { return e.Shareable() || e.agesApart() }
 
-// agesApart reports whether what is memoized are texts without ages: of Tables that are indented, the
+// agesApart reports whether the memoized texts have no ages: of Tables that are indented, the
 // compact ones.
 func (e *Format) agesApart() bool {
 	return e.Format().AgesApart() || e.compact != nil && e.compact.Format().AgesApart()

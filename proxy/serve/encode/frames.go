@@ -16,7 +16,7 @@ func (e *Format) Frames(coding splice.Coding) cache.Encoder {
 	return blockEncoder{e, coding}
 }
 
-// WriteAged writes an event of Tables with its ages as of now. The budget keeps what has no age.
+// WriteAged writes an event of Tables with its ages as of now. The budget keeps the text without ages.
 func (e *Format) WriteAged(b *tree.Budget, event *cache.Event, t cache.Type, write func(text []byte) error) error {
 	packed, err := event.Frame(b, agelessFrames{e}, t)
 	if err != nil {

@@ -38,7 +38,7 @@ func recycle(scratch *[]byte, grown []byte) {
 	}
 }
 
-// cloned returns what encode appends, without spare capacity.
+// cloned returns the output of encode, without spare capacity.
 func cloned(encode func(dst []byte) ([]byte, error)) ([]byte, error) {
 	scratch := scratches.Get().(*[]byte)
 	text, err := encode((*scratch)[:0])
@@ -49,7 +49,7 @@ func cloned(encode func(dst []byte) ([]byte, error)) ([]byte, error) {
 	return bytes.Clone(text), nil
 }
 
-// compressBlock compresses what encode appends into a block that holds no spare capacity.
+// compressBlock compresses the output of encode into a block without spare capacity.
 func compressBlock(coding splice.Coding, encode func(dst []byte) ([]byte, error)) (*splice.Block, error) {
 	scratch := scratches.Get().(*[]byte)
 	text, err := encode((*scratch)[:0])

@@ -19,7 +19,7 @@ const (
 	ProofLimit = 3 * time.Second
 )
 
-// Budget bounds what the reads that pass cost the apiserver.
+// Budget bounds the cost of passed reads at the apiserver.
 type Budget interface {
 	// Room reports whether a read that does not wait for room may pass now.
 	Room(p *plan.Plan, bytes int64) bool
@@ -27,12 +27,12 @@ type Budget interface {
 	Served()
 }
 
-// Attempt is what a request keeps while it is tried again until the cache can show the read or it passes.
+// Attempt is the state of a request while it is tried again until the cache can show the read or it passes.
 type Attempt struct {
 	Budget Budget
 	Proofs Proofs
 	Began  time.Time
-	// Version is what a most recent read must reach, once it is known: the retry must not have to wait for
+	// Version is the version that a most recent read must reach, once it is known: the retry must not have to wait for
 	// a newer one.
 	Version uint64
 	Learn   func() // keeps that the apiserver has allowed this get

@@ -50,7 +50,7 @@ type Proofs struct {
 // Since returns the Proofs of a read that began at a time.
 func (m *Metrics) Since(began time.Time) Proofs { return Proofs{m, began} }
 
-// Proven counts a read by what proved the state that it needed, or why it was not proven. A read that passes because that
+// Proven counts a read by the proof of its state, or by the reason for none. A read that passes because that
 // costs less, or because no proof can help it, has not waited in vain.
 func (p Proofs) Proven(by string) {
 	p.metrics.proofs.WithLabelValues(by).Inc()

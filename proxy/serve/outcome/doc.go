@@ -1,4 +1,4 @@
-// Package outcome holds what can become of a read: the reasons of a response from the cache, and the errors
+// Package outcome holds the outcomes of a read: the reasons of a response from the cache, and the errors
 // with which a stage of proxy/serve ends a read that gets none.
 //
 //	Hit        the cache shows the read

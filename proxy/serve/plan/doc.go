@@ -1,4 +1,4 @@
-// Package plan decides what a read asks for: which objects of which resource, at which version, in which format.
+// Package plan parses the demand of a read: which objects of which resource, at which version, in which format.
 //
 // A [Plan] is made in two steps, those that cost little first, and does not change afterwards:
 //
@@ -9,5 +9,5 @@
 //	         selection.go, matcher.go, shards.go
 //	                     which objects the selectors select, and how the store finds them
 //
-// estimate.go tells what the read would cost the apiserver, and continue.go holds the tokens of pages.
+// estimate.go estimates the cost of the read at the apiserver, and continue.go holds the tokens of pages.
 package plan

@@ -33,7 +33,7 @@ type selectableFields interface {
 	Indexed(position int) bool
 }
 
-// newSelection returns what a list or watch selects. It fails with invalidShardSelector, or with
+// newSelection returns the selection of a list or watch. It fails with invalidShardSelector, or with
 // another error if the apiserver would refuse a selector.
 func newSelection(r *codec.Resource, f selectableFields, read *request.Read, shardSelector string) (Selection, error) {
 	s := Selection{Keys: tree.Namespace(read.Namespace), Scope: cache.Scope{Namespace: read.Namespace}}

@@ -22,7 +22,7 @@ type shards struct {
 // hashRange contains first and last.
 type hashRange struct{ first, last uint64 }
 
-// invalidShardSelector says in the words of the apiserver what is wrong with a shard selector.
+// invalidShardSelector is the apiserver's message for a malformed shard selector.
 type invalidShardSelector struct{ error }
 
 // newShards parses a shard selector. Its error is an invalidShardSelector.

@@ -4,7 +4,7 @@
 //	initialevents.go  the objects that exist, as events
 //	proof.go          the proof that they are recent, while they are written
 //	loop.go           events, bookmarks and the end of the initial events
-//	timer.go          what is due when
+//	timer.go          times of the next actions
 //	recheck.go        whether the caller may still read; lanes.go how many of these checks run at a time
 //	end.go            why a watch ends
 //	writer.go         the bytes of a watch, plain or compressed

@@ -21,12 +21,12 @@ const (
 	longest = time.Second
 )
 
-// lanes make the rechecks of all open watches, each when it is due or, where too many are, as soon as it is its turn. Half of the
-// time goes to those that have been due for longest, so that who has many watches is not kept back, and half to the groups of
+// lanes make the rechecks of all open watches, each when it is due or, where too many are, as soon as one ends. Half of the
+// time goes to those that have been due for longest, so that a caller with many watches is not kept back, and half to the groups of
 // accounts by the time that they have had, so that nobody's revocation waits for the many watches of another, or for slow reviews.
 type lanes struct {
 	once      sync.Once
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	changed   lane       // of those whose access rules have changed
 	failed    lane       // of those that could not be made, and may take long
 	sometimes lane
@@ -144,7 +144,7 @@ func (l *lane) of(g *laneGroup) *heap.Heap[*laneGroup] {
 	return &l.later
 }
 
-// next starts what is due, or waits for it. The caller must hold lanes.mu.
+// next starts the reviews that are due, or waits for them. The caller must hold lanes.mu.
 func (l *lane) next() {
 	for l.running < l.atOnce {
 		for len(l.later.All) > 0 && !l.later.All[0].due().After(time.Now()) {

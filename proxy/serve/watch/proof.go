@@ -27,7 +27,7 @@ type proof struct {
 	err    error
 }
 
-// startProof begins to wait for what a watch needs.
+// startProof begins to wait for the proof that a watch needs.
 func startProof(ctx context.Context, limit time.Time, p *plan.Plan, need fence.Need) *proof {
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	cost := p.Estimate()

@@ -25,7 +25,7 @@ type wake chan struct{}
 
 func newWake() wake { return make(wake, 1) }
 
-// signal makes the watch look at what happened before the call.
+// signal makes the watch look at all changes before the call.
 func (a wake) signal() {
 	select {
 	case a <- struct{}{}:
@@ -48,7 +48,7 @@ func newTimer(lifetime time.Duration, w wake) *timer {
 	return t
 }
 
-// reset sets the timer to what is due next.
+// reset sets the timer to the next action.
 func (t *timer) reset() {
 	next := t.end
 	if !t.bookmark.IsZero() && t.bookmark.Before(next) {
