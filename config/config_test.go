@@ -38,6 +38,21 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
+// TestBytesAreQuantities, as in the objects of Kubernetes.
+func TestBytesAreQuantities(t *testing.T) {
+	for text, want := range map[string]int64{
+		"512Mi": 512 << 20, `"512Mi"`: 512 << 20, "1.5Gi": 3 << 29, "64k": 64000, "536870912": 512 << 20, "0.5": -1, "100m": -1, "512MB": -1, "9Ei": -1, "[1]": -1,
+	} {
+		c := Parse("f.yaml", []byte("apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {maxBytes: "+text+"}\n"))
+		switch err := c.Check(); {
+		case want < 0 && (err == nil || !strings.Contains(err.Error(), "cache.maxBytes: must be a number of bytes, such as 512Mi")):
+			t.Errorf("%s: %v", text, err)
+		case want >= 0 && (err != nil || c.File.Cache.MaxBytes != want):
+			t.Errorf("%s: %d, want %d: %v", text, c.File.Cache.MaxBytes, want, err)
+		}
+	}
+}
+
 // TestTracingEndpointsHaveNoCredentials that /configz would show.
 func TestTracingEndpointsHaveNoCredentials(t *testing.T) {
 	for endpoint, valid := range map[string]bool{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -75,8 +76,10 @@ func (d *decoder) value(n *yaml.Node, into reflect.Value, path string) {
 		d.scalar(n, into, path, "a string", "!!str")
 	case reflect.Bool:
 		d.scalar(n, into, path, "true or false", "!!bool")
-	case reflect.Int, reflect.Int64:
+	case reflect.Int:
 		d.scalar(n, into, path, "a whole number", "!!int")
+	case reflect.Int64:
+		d.bytes(n, into, path)
 	case reflect.Float64:
 		d.scalar(n, into, path, "a number", "!!int", "!!float")
 	default:
@@ -105,6 +108,21 @@ func (d *decoder) scalar(n *yaml.Node, into reflect.Value, path, what string, ta
 		}
 	}
 	d.mustBe(n, path, what)
+}
+
+// bytes decodes a number of bytes, as Kubernetes writes it.
+func (d *decoder) bytes(n *yaml.Node, into reflect.Value, path string) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" && n.Decode(into.Addr().Interface()) == nil {
+		return
+	}
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		if q, err := resource.ParseQuantity(n.Value); err == nil {
+			if into.SetInt(q.Value()); q.CmpInt64(into.Int()) == 0 { // else a fraction, or too large
+				return
+			}
+		}
+	}
+	d.mustBe(n, path, "a number of bytes, such as 512Mi")
 }
 
 func (d *decoder) duration(n *yaml.Node, into reflect.Value, path string) {

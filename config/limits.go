@@ -27,8 +27,8 @@ type Limits struct {
 	// the file descriptors; 0 means an eighth of them. Each counts 56 KiB of memory, too.
 	UpstreamStreams int `json:"upstreamStreams,omitempty" reload:"true"`
 	// HeaderBytes and HeaderFields limit the header of a request, the request line included.
-	HeaderBytes  int `json:"headerBytes,omitempty" min:"4096" max:"1048576"`
-	HeaderFields int `json:"headerFields,omitempty"`
+	HeaderBytes  int64 `json:"headerBytes,omitempty" min:"4096" max:"1048576"`
+	HeaderFields int   `json:"headerFields,omitempty"`
 	// ReadHeaderTimeout is the time for a TLS handshake, and for the header of a request.
 	ReadHeaderTimeout metav1.Duration `json:"readHeaderTimeout,omitempty"`
 	// IdleTimeout is how long a connection without requests is kept.

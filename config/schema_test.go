@@ -61,7 +61,8 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		{head + "shutdown: {delay: 1h2m3.5s, grace: 100ms}", true}, {head + "shutdown: {delay: soon}", false}, {head + "shutdown: {delay: -1s}", false}, {head + "shutdown: {delay: 5}", false},
 		{head + "log: {level: loud}", false}, {head + "log: {levels: info}", false}, {head + "compatibility: lax", false},
 		{head + "limits: {seats: -1}", false}, {head + "limits: {seats: many}", false}, {head + "limits: 5", false},
-		{head + "cache: {exclude: pods}", false}, {head + "cache: {encodedBytes: -1}", false}, {head + "cache: {secrets: 1}", false},
+		{head + "cache: {exclude: pods}", false}, {head + "cache: {encodedBytes: -1}", false},
+		{head + "cache: {maxBytes: 512Mi, historyBytes: 1.5Gi, encodedBytes: 100M}", true}, {head + "cache: {maxBytes: 512MB}", false}, {head + "cache: {maxBytes: 100m}", false}, {head + "cache: {secrets: 1}", false},
 		{"kind: Configuration", false}, {"apiVersion: v1\nkind: Configuration", false}, {"apiVersion: sluice/v1alpha1", false},
 	} {
 		var value any

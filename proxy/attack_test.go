@@ -150,7 +150,7 @@ func TestContinuationFloodEndsTheConnection(t *testing.T) {
 		if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true}); err != nil {
 			t.Fatal(err)
 		}
-		sent, limit := 0, 4*e.gateway.options.Config.Limits.HeaderBytes
+		sent, limit := 0, 4*int(e.gateway.options.Config.Limits.HeaderBytes)
 		for i := 0; sent < 10*limit; i++ {
 			c.header.Reset()
 			_ = c.hpack.WriteField(hpack.HeaderField{Name: fmt.Sprintf("x-%d", i), Value: strings.Repeat("x", 8<<10), Sensitive: true})

@@ -34,7 +34,7 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 		Handler:           h,
 		ReadHeaderTimeout: l.ReadHeaderTimeout.Duration,
 		IdleTimeout:       l.IdleTimeout.Duration,
-		MaxHeaderBytes:    l.HeaderBytes,
+		MaxHeaderBytes:    int(l.HeaderBytes),
 		ErrorLog:          zap.NewStdLog(log),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          l.StreamsPerConnection,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,12 +32,10 @@ type adminClient struct {
 	pod                                    pod
 }
 
-// prepare gives a command the flags of the client, and the exit code of an unknown state to wrong usage.
+// prepare gives a command the flags of the client.
 func (c *adminClient) prepare(command *cobra.Command) *pflag.FlagSet {
-	args, set := command.Args, command.Flags()
-	command.Args = func(c *cobra.Command, given []string) error { return unknown(args(c, given)) }
-	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
-	set.StringVar(&c.address, "address", "http://127.0.0.1:9443", "URL of the admin listener")
+	set := command.Flags()
+	set.StringVar(&c.address, "address", cmp.Or(os.Getenv("SLUICE_ADDRESS"), "http://127.0.0.1:9443"), "URL of the admin listener, or $SLUICE_ADDRESS")
 	set.StringVar(&c.caFile, "ca-file", "", "path of the CA of its certificate, for https")
 	set.StringVar(&c.serverName, "tls-server-name", "", "name in its certificate; default: the host of the address")
 	set.StringVar(&c.tokenFile, "token-file", "", "path of a bearer token, where admin.access is authorized")
@@ -53,6 +54,9 @@ func loopback(host string) bool {
 func (c *adminClient) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	if u, err := url.Parse(c.address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("--address: %q is not http://host:port or https://host:port", c.address)
+	}
 	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.address, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -70,7 +74,7 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	if c.caFile != "" {
 		ca, err := os.ReadFile(c.caFile)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--ca-file: %w", err)
 		}
 		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
@@ -80,7 +84,7 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	if c.tokenFile != "" {
 		token, err := os.ReadFile(c.tokenFile)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--token-file: %w", err)
 		}
 		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
@@ -102,18 +106,50 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	return answer, nil
 }
 
+// explain says in one sentence what to do about an address that does not answer as the admin listener does.
+func (c *adminClient) explain(err error) error {
+	refused, _ := errors.AsType[*refusal](err)
+	switch _, plain := errors.AsType[tls.RecordHeaderError](err); {
+	case plain:
+		return fmt.Errorf("%s speaks HTTP: write http:// in --address", c.address)
+	case refused == nil && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s has not answered within %s: look whether --address is right, or wait longer with --timeout", c.address, c.timeout)
+	case refused == nil:
+		return connecting(err, c.address, "--address")
+	case refused.code == http.StatusBadRequest && bytes.Contains(refused.body, []byte("HTTPS server")):
+		return fmt.Errorf("%s speaks HTTPS: write https:// in --address, and name its CA with --ca-file", c.address)
+	case bytes.HasPrefix(refused.body, []byte(`{"kind":"Status"`)), refused.code == http.StatusNotFound:
+		return fmt.Errorf("%s is no admin listener of Sluice: name one with --address; its port is %s by default", c.address, adminPort)
+	case refused.code == http.StatusUnauthorized && c.tokenFile == "":
+		return fmt.Errorf("%s wants to know who asks: name a file with a token for the API with --token-file", c.address)
+	}
+	return fmt.Errorf("%s: %w", c.address, err)
+}
+
+// connecting says what to do about a connection that failed.
+func connecting(err error, to, flag string) error {
+	_, failed := errors.AsType[*net.OpError](err)
+	switch _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("nobody listens at %s: start it, or name another one with %s", to, flag)
+	case untrusted && flag == "--address":
+		return fmt.Errorf("%s: %w; look whether --ca-file is right", to, err)
+	case untrusted, failed:
+		return fmt.Errorf("%s: %w; look whether %s is right", to, err, flag)
+	}
+	return err
+}
+
 // read asks below /see/v1alpha1/ for a value of a kind, and returns its JSON too.
 func (c *adminClient) read(ctx context.Context, method, path string, body []byte, kind string, into any) ([]byte, error) {
 	answer, err := c.ask(ctx, method, "/see/v1alpha1/"+path, body)
 	var is struct{ Kind string }
-	if err == nil {
-		err = errors.Join(json.Unmarshal(answer, &is), json.Unmarshal(answer, into))
-	}
-	if status, ok := into.(*see.Status); err == nil && (is.Kind != kind || ok && status.Facts == nil) {
-		err = fmt.Errorf("the answer is no %s of Sluice", kind)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.address, err)
+		return nil, c.explain(err)
+	}
+	wrong := errors.Join(json.Unmarshal(answer, &is), json.Unmarshal(answer, into))
+	if status, ok := into.(*see.Status); wrong != nil || is.Kind != kind || ok && status.Facts == nil {
+		return nil, fmt.Errorf("%s is no Sluice of this release: look whether --address is right", c.address)
 	}
 	return answer, nil
 }

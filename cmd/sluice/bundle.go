@@ -40,7 +40,7 @@ listed before it is written. It exits with 0 if it is written, and else with 2.`
 		Example: "  sluice bundle --output sluice.tar.gz --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return unknown(f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()))
+			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	set := f.prepare(c)
@@ -133,7 +133,7 @@ func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 		}
 	}
 	if missing == len(parts) {
-		return nil, fmt.Errorf("%s: %w", f.address, parts[0].err)
+		return nil, f.explain(parts[0].err)
 	}
 	own := fmt.Sprintf("sluice %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	parts = append(parts, part{name: "version.txt", has: "version of this command", text: []byte(own)})
@@ -142,7 +142,7 @@ func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 	}
 	log, err := os.Open(f.log)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--log: %w", err)
 	}
 	defer log.Close()
 	text, err := warnings(log)

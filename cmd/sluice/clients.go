@@ -14,14 +14,12 @@ import (
 	"sluice/proxy/clients"
 )
 
-// clientOrders are what clients can be sorted by.
-var clientOrders = []string{"would-cost", "cost", "lists", "bytes", "watches", "behind", "refused", "passed"}
-
 // clientsFlags are the command line flags of clients.
 type clientsFlags struct {
 	adminClient
-	output                               printer
-	user, agent, resource, namespace, by string
+	output                           printer
+	user, agent, resource, namespace string
+	by                               choice
 }
 
 func clientsCommand() *cobra.Command {
@@ -43,9 +41,9 @@ it cannot tell.`,
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.StringVarP(&f.namespace, "namespace", "n", "", "only namespaces whose names contain this; * for reads of all")
-	set.StringVar(&f.by, "sort-by", "", "what to sort by: "+strings.Join(clientOrders, ", "))
+	f.by.of = []string{"would-cost", "cost", "lists", "bytes", "watches", "behind", "refused", "passed"}
+	f.by.register(c, "sort-by", "", "what to sort by: "+strings.Join(f.by.of, ", "))
 	gone(set, "remove it: docs/operating.md#who-costs-what says how a client becomes cheaper", "hints")
-	complete(c, "sort-by", clientOrders...)
 	return c
 }
 
@@ -55,12 +53,12 @@ func (f *clientsFlags) run(ctx context.Context, out, log io.Writer) error {
 
 func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) error {
 	var l clients.ClientList
-	q := url.Values{"user": {f.user}, "agent": {f.agent}, "resource": {f.resource}, "ns": {f.namespace}, "by": {f.by}}
+	q := url.Values{"user": {f.user}, "agent": {f.agent}, "resource": {f.resource}, "ns": {f.namespace}, "by": {f.by.value}}
 	body, err := f.get(ctx, "clients", q, "ClientList", &l)
 	if err != nil {
-		return unknown(err)
+		return err
 	}
-	return f.output.print(out, json.RawMessage(body), clientsText(&l, f.output.format == "wide", width))
+	return f.output.print(out, json.RawMessage(body), clientsText(&l, f.output.wide(), width))
 }
 
 // userText names a caller: one that is not authenticated has no name.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -52,13 +51,7 @@ func execute(t *testing.T, args ...string) (string, int) {
 	c.SetOut(&out)
 	c.SetArgs(args)
 	err := c.ExecuteContext(t.Context())
-	if exit, ok := errors.AsType[exitError](err); ok {
-		return out.String(), exit.code
-	}
-	if err != nil {
-		t.Fatalf("%v: %v", args, err)
-	}
-	return out.String(), 0
+	return out.String(), exitCode(err)
 }
 
 func TestListsOfClientsExitAsTheyShould(t *testing.T) {
@@ -136,7 +129,7 @@ func TestJSONAndYAMLAreTheSameValue(t *testing.T) {
 // TestValuesAreDocumentsOneAfterTheOther, so that a reader of changes sees where each ends.
 func TestValuesAreDocumentsOneAfterTheOther(t *testing.T) {
 	for _, format := range []string{"json", "yaml"} {
-		p, out := printer{format: format}, &bytes.Buffer{}
+		p, out := printer{format: choice{value: format}}, &bytes.Buffer{}
 		for i := range 3 {
 			if err := p.print(out, map[string]int{"n": i}, nil); err != nil {
 				t.Fatal(err)

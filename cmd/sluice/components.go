@@ -83,7 +83,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := restConfig(file.Upstream)
+	kubeconfig, err := restConfig(file.Upstream.Kubeconfig, file.Upstream.Context)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,6 @@ func configCommand() *cobra.Command {
 		Use:     "check FILE...",
 		Short:   "Report every problem of configuration files, with its place",
 		Example: "  sluice config check sluice.yaml",
-		Args:    cobra.MinimumNArgs(1),
 		RunE:    checkFiles,
 	}, &cobra.Command{
 		Use:     "defaults",
@@ -46,6 +45,9 @@ func write(c *cobra.Command, text []byte) error {
 
 // checkFiles prints the problems of all files, one in a line, before it fails.
 func checkFiles(c *cobra.Command, paths []string) error {
+	if len(paths) == 0 {
+		return errors.New("name the files to check")
+	}
 	invalid := false
 	for _, path := range paths {
 		document, err := config.Read(path)
@@ -60,7 +62,7 @@ func checkFiles(c *cobra.Command, paths []string) error {
 		fmt.Fprintf(c.OutOrStdout(), "%s: valid\n", path)
 	}
 	if invalid {
-		return errors.New("the configuration is not valid")
+		return no{errors.New("the configuration is not valid")}
 	}
 	return nil
 }

@@ -16,13 +16,6 @@ type flags struct {
 	overrides config.File
 }
 
-// complete lets a shell complete the values of a flag.
-func complete(c *cobra.Command, flag string, values ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is there
-	}
-}
-
 // goneFlag is the value of a flag that has gone: the sentence that says what to do instead.
 type goneFlag string
 
@@ -46,7 +39,7 @@ func gone(set *pflag.FlagSet, sentence string, names ...string) {
 // goneCommand refuses a command of earlier releases.
 func goneCommand(name, sentence string) *cobra.Command {
 	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return unknown(errors.New(sentence))
+		return errors.New(sentence)
 	}}
 }
 

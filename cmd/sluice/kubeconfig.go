@@ -35,7 +35,7 @@ func kubeconfigCommand() *cobra.Command {
 or by --proxy-url to its explicit proxy. Users and contexts stay. The cluster keeps the address of its apiserver in
 an extension, from which --restore puts it back. Only --write changes files.`,
 		Example: `  sluice kubeconfig --server https://127.0.0.1:8443 --ca-file sluice-certs/ca.crt --write
-  sluice kubeconfig --restore`,
+  sluice kubeconfig --restore --write`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },
 	}
@@ -68,9 +68,15 @@ func (f *kubeconfigFlags) run(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
+	if f.path == "" && len(kubeconfig.Clusters) == 0 {
+		return errNoKubeconfig
+	}
 	names, err := f.clusters(kubeconfig)
 	if err != nil {
 		return err
+	}
+	if f.restore && len(names) == 0 {
+		return no{errors.New("there is nothing to restore: no cluster of the kubeconfig points to Sluice")}
 	}
 	if !f.write { // the copy may be written anywhere
 		if err := absolutePaths(kubeconfig); err != nil {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -24,16 +23,10 @@ func main() {
 		args = append([]string{cobra.ShellCompRequestCmd}, args...)
 	}
 	err := run(args)
-	exit, coded := errors.AsType[exitError](err)
-	if err != nil && !(coded && exit.error == nil) {
+	if err != nil && err != error(no{}) {
 		fmt.Fprintln(os.Stderr, "sluice:", err)
 	}
-	switch {
-	case coded:
-		os.Exit(exit.code)
-	case err != nil:
-		os.Exit(1)
-	}
+	os.Exit(exitCode(err))
 }
 
 // run runs a subcommand until it returns or a signal ends its context. A second signal kills the
@@ -49,7 +42,11 @@ func run(args []string) error {
 func runWith(ctx context.Context, args []string) error {
 	root := rootCommand()
 	root.SetArgs(args)
-	return root.ExecuteContext(ctx)
+	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		err = fmt.Errorf("%w; sluice --help lists the commands", err)
+	}
+	return err
 }
 
 func rootCommand() *cobra.Command {
@@ -58,7 +55,10 @@ func rootCommand() *cobra.Command {
 		Short:         "A streaming gateway in front of a kube-apiserver",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       versionText(),
 	}
+	root.SetVersionTemplate("{{.Version}}")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return fmt.Errorf("%w; see %s --help", err, c.CommandPath()) })
 	config := configCommand()
 	root.AddCommand(serveCommand(), config, kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(),
 		versionCommand())

@@ -24,33 +24,61 @@ import (
 	"sluice/proxy/message"
 )
 
-// exitError is an error with an exit code of its own. Without an error nothing is printed.
-type exitError struct {
-	error
-	code int
-}
+// no is the answer of a command that found something to do. It may have an error to print.
+type no struct{ error }
 
 // Unwrap returns the error.
-func (e exitError) Unwrap() error { return e.error }
+func (n no) Unwrap() error { return n.error }
 
-// The exit codes of commands that ask a Sluice, besides 0.
+// The exit codes of all commands, besides 0: of the answer no, and of everything else, misuse included.
 const (
 	exitNotWell = 1
 	exitUnknown = 2
 )
 
-// unknown adds the exit code of an unknown state to an error. It returns nil for nil.
-func unknown(err error) error {
-	if err == nil {
-		return nil
+// exitCode returns the exit code of a command that has returned err.
+func exitCode(err error) int {
+	if _, is := errors.AsType[no](err); is {
+		return exitNotWell
 	}
-	return exitError{err, exitUnknown}
+	if err != nil {
+		return exitUnknown
+	}
+	return 0
+}
+
+// choice is a flag that takes one of several values.
+type choice struct {
+	value string
+	of    []string
+}
+
+// register gives a command the flag.
+func (c *choice) register(command *cobra.Command, name, short, usage string) {
+	command.Flags().VarP(c, name, short, usage)
+	if err := command.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is there
+	}
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string { return c.value }
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (c *choice) Set(value string) error {
+	if !slices.Contains(c.of, value) {
+		return errors.New("it is none of " + strings.Join(c.of, ", "))
+	}
+	c.value = value
+	return nil
 }
 
 // printer is the flag --output: the format in which a command prints a value.
 type printer struct {
-	format  string
-	formats []string
+	format  choice
 	watch   bool
 	every   time.Duration // between two answers
 	printed bool          // a value, after which another one is another document
@@ -58,33 +86,20 @@ type printer struct {
 
 // register gives a command the flag. A command without anything wide prints only one text.
 func (p *printer) register(c *cobra.Command, wide string) {
-	p.format, p.formats = "text", []string{"text", "json", "yaml"}
+	p.format = choice{"text", []string{"text", "json", "yaml"}}
 	if wide != "" {
-		p.formats = slices.Insert(p.formats, 1, "wide")
+		p.format.of = slices.Insert(p.format.of, 1, "wide")
 		wide = ", wide for " + wide
 	}
-	c.Flags().VarP(p, "output", "o", "text"+wide+", json or yaml")
-	complete(c, "output", p.formats...)
+	p.format.register(c, "output", "o", "text"+wide+", json or yaml")
 }
 
-// String implements pflag.Value.
-func (p *printer) String() string { return p.format }
-
-// Type implements pflag.Value.
-func (p *printer) Type() string { return "string" }
-
-// Set implements pflag.Value.
-func (p *printer) Set(format string) error {
-	if !slices.Contains(p.formats, format) {
-		return errors.New("it is none of " + strings.Join(p.formats, ", "))
-	}
-	p.format = format
-	return nil
-}
+// wide reports whether people want all columns.
+func (p *printer) wide() bool { return p.format.value == "wide" }
 
 // print prints a text for people, or a value as JSON or YAML.
 func (p *printer) print(out io.Writer, value any, people []byte) (err error) {
-	switch p.format {
+	switch p.format.value {
 	case "json":
 		if people, err = json.MarshalIndent(value, "", "  "); err == nil {
 			people = append(people, '\n')
@@ -98,7 +113,7 @@ func (p *printer) print(out io.Writer, value any, people []byte) (err error) {
 		p.printed = true
 		_, err = out.Write(people)
 	}
-	return unknown(err)
+	return err
 }
 
 // answer prints a value, and returns the exit code: 1 if somebody has to do something.
@@ -107,7 +122,7 @@ func (p *printer) answer(out io.Writer, value any, people []byte, well bool) err
 		return err
 	}
 	if !well {
-		return exitError{nil, exitNotWell}
+		return no{}
 	}
 	return nil
 }
@@ -123,7 +138,7 @@ func (p *printer) registerWatch(c *cobra.Command) {
 
 // screen returns the size of the terminal that shows text for people; zero if there is none.
 func (p *printer) screen(out io.Writer) (width, height int) {
-	if f, ok := out.(*os.File); ok && (p.format == "text" || p.format == "wide") {
+	if f, ok := out.(*os.File); ok && (p.format.value == "text" || p.wide()) {
 		width, height, _ = term.GetSize(int(f.Fd()))
 	}
 	return width, height
@@ -131,7 +146,7 @@ func (p *printer) screen(out io.Writer) (width, height int) {
 
 // width returns the number of characters that a line may have; 0 if it does not matter.
 func (p *printer) width(out io.Writer) int {
-	if p.format == "wide" {
+	if p.wide() {
 		return 0
 	}
 	width, _ := p.screen(out)
@@ -149,8 +164,8 @@ func (p *printer) show(ctx context.Context, out, log io.Writer, print func(to io
 	for ctx.Err() == nil {
 		var page bytes.Buffer
 		err := print(&page, p.width(out))
-		if exit, _ := errors.AsType[exitError](err); exit.code == exitNotWell {
-			err = exit.error
+		if is, found := errors.AsType[no](err); found {
+			err = is.error
 		}
 		text := page.Bytes()
 		switch width, height := p.screen(out); {
@@ -162,7 +177,7 @@ func (p *printer) show(ctx context.Context, out, log io.Writer, print func(to io
 			text = append([]byte("\x1b[H\x1b[2J"), firstLines(text, width, height-1)...)
 		}
 		if _, err := out.Write(text); err != nil {
-			return unknown(err)
+			return err
 		}
 		select {
 		case <-t.C:

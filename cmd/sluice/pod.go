@@ -40,7 +40,7 @@ func (p *pod) register(set *pflag.FlagSet) {
 
 // encrypted reports whether nothing between this host and the apiserver can read what is sent.
 func (p *pod) encrypted() bool {
-	cfg, err := loadKubeconfig(p.kubeconfig, p.context).ClientConfig()
+	cfg, err := restConfig(p.kubeconfig, p.context)
 	if err != nil {
 		return false
 	}
@@ -61,9 +61,9 @@ func (b *bound) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // dial connects to a port of the pod until the context, which has a deadline, ends.
 func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
-	cfg, err := loadKubeconfig(p.kubeconfig, p.context).ClientConfig()
+	cfg, err := restConfig(p.kubeconfig, p.context)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, err
 	}
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bound{ctx, next} })
 	cfg.APIPath, cfg.GroupVersion, cfg.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, scheme.Codecs.WithoutConversion()

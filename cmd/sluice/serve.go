@@ -60,12 +60,12 @@ func serve(ctx context.Context, r *reloader) error {
 	defer c.upstream.Close()
 	api, err := net.Listen("tcp", file.Listen)
 	if err != nil {
-		return fmt.Errorf("API listener: %w", err)
+		return fmt.Errorf("API listener: %w; choose another address with --listen", err)
 	}
 	defer api.Close()
 	adminListener, err := net.Listen("tcp", file.Admin.Listen)
 	if err != nil {
-		return fmt.Errorf("admin listener: %w", err)
+		return fmt.Errorf("admin listener: %w; choose another address with --admin-listen", err)
 	}
 	if limit > 0 {
 		log.Info("memory limit set", zap.Int64("bytes", limit))

@@ -21,12 +21,11 @@ import (
 type statusFlags struct {
 	adminClient
 	output printer
-	wait   string
+	wait   choice
 }
 
 // waits are what status can wait for.
 var waits = map[string]func(*see.Status) bool{
-	"":      func(*see.Status) bool { return false },
 	"ready": func(s *see.Status) bool { return s.Well() },
 	"synced": func(s *see.Status) bool {
 		return s.Well() && !slices.ContainsFunc(s.Resources, func(r see.Resource) bool { return !r.Synced })
@@ -50,20 +49,18 @@ is being filled either, for as long as --timeout.`,
 	}
 	set := f.prepare(c)
 	f.output.register(c, "history, passed watches and why reads pass")
-	set.StringVar(&f.wait, "wait", "", "wait until it is ready or synced")
+	f.wait.of = []string{"ready", "synced"}
+	f.wait.register(c, "wait", "", "wait until it is ready or synced")
 	set.Lookup("wait").NoOptDefVal = "ready"
 	f.output.registerWatch(c)
-	complete(c, "wait", "ready", "synced")
 	return c
 }
 
 func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
 	switch {
-	case waits[f.wait] == nil:
-		return unknown(fmt.Errorf("--wait: %q is neither ready nor synced", f.wait))
-	case f.wait != "" && f.output.watch:
-		return unknown(errors.New("--wait ends when the state has come, --watch when it is interrupted: choose one"))
-	case f.wait != "":
+	case f.wait.value != "" && f.output.watch:
+		return errors.New("--wait ends when the state has come, --watch when it is interrupted: choose one")
+	case f.wait.value != "":
 		return f.follow(ctx, out)
 	}
 	return f.output.show(ctx, out, log, func(out io.Writer, width int) error {
@@ -71,7 +68,7 @@ func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
 		if err := f.print(out, a, width); err != nil || a.Well() {
 			return err
 		}
-		return exitError{nil, exitNotWell}
+		return no{}
 	})
 }
 
@@ -91,9 +88,9 @@ func (f *statusFlags) now(ctx context.Context) (a statusAnswer) {
 // print prints an answer. It returns why that is impossible.
 func (f *statusFlags) print(out io.Writer, a statusAnswer, width int) error {
 	if a.err != nil {
-		return unknown(a.err)
+		return a.err
 	}
-	return f.output.print(out, json.RawMessage(a.body), statusText(a.Status, f.output.format == "wide", width))
+	return f.output.print(out, json.RawMessage(a.body), statusText(a.Status, f.output.wide(), width))
 }
 
 // longestQuestion bounds each of several questions: a Sluice that starts meanwhile may answer the next one.
@@ -113,7 +110,7 @@ func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
 		if ctx.Err() != nil && last.Status != nil {
 			break // the answer was cut
 		}
-		if last = a; a.err == nil && waits[f.wait](a.Status) {
+		if last = a; a.err == nil && waits[f.wait.value](a.Status) {
 			return f.print(out, a, f.output.width(out))
 		}
 		select {
@@ -124,7 +121,7 @@ func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
 	if err := f.print(out, last, f.output.width(out)); err != nil { // the last question has no answer
 		return err
 	}
-	return exitError{fmt.Errorf("%s is not %s after %s", f.address, f.wait, f.timeout), exitNotWell}
+	return no{fmt.Errorf("%s is not %s after %s", f.address, f.wait.value, f.timeout)}
 }
 
 // statusText returns a status for people.

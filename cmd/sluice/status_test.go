@@ -61,14 +61,9 @@ func TestStatusExitsByTheVerdict(t *testing.T) {
 			c.SetArgs([]string{"--address", server.URL + "/", "--token-file", token, "-o", output})
 			c.SilenceErrors, c.SilenceUsage = true, true
 			err := c.ExecuteContext(t.Context())
-			code := 0
-			if exit, ok := errors.AsType[exitError](err); ok {
-				code = exit.code
-			} else if err != nil {
-				t.Errorf("%s: %v", tt.name, err)
-			}
+			code := exitCode(err)
 			if code != tt.want {
-				t.Errorf("%s: exit code %d, want %d", tt.name, code, tt.want)
+				t.Errorf("%s: exit code %d, want %d: %v", tt.name, code, tt.want, err)
 			}
 			switch {
 			case code == exitUnknown && out.Len() > 0, output == "json" && code != exitUnknown && !sameJSON(out.Bytes(), tt.body):
@@ -146,9 +141,9 @@ func TestStatusWaitsForAState(t *testing.T) {
 			}
 			states = append(states, s.State)
 		}
-		exit, _ := errors.AsType[exitError](err)
-		if exit.code != tt.code || exit.code == 0 && err != nil || !slices.Equal(states, tt.prints) || strings.Count(log.String(), "\n") != tt.log {
-			t.Errorf("%s: %v (exit %d), prints %q and %q; want %+v", name, err, exit.code, states, &log, tt)
+		exit := exitCode(err)
+		if exit != tt.code || !slices.Equal(states, tt.prints) || strings.Count(log.String(), "\n") != tt.log {
+			t.Errorf("%s: %v (exit %d), prints %q and %q; want %+v", name, err, exit, states, &log, tt)
 		}
 	}
 }
@@ -212,7 +207,7 @@ func TestStatusThatCannotTellExitsApart(t *testing.T) {
 		c.SetOut(full{})
 		c.SetArgs(append([]string{"status", "--address", server.URL}, tt.args...))
 		err := c.ExecuteContext(t.Context())
-		if exit, ok := errors.AsType[exitError](err); !ok || exit.code != exitUnknown || !strings.Contains(err.Error(), tt.says) {
+		if exitCode(err) != exitUnknown || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 		server.Close()

@@ -34,9 +34,14 @@ func loadKubeconfig(path, context string) clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
 }
 
+var errNoKubeconfig = errors.New("there is no kubeconfig: name one with --kubeconfig, or set KUBECONFIG")
+
 // restConfig loads the kubeconfig by client-go's rules.
-func restConfig(u config.Upstream) (*rest.Config, error) {
-	c, err := loadKubeconfig(u.Kubeconfig, u.Context).ClientConfig()
+func restConfig(path, context string) (*rest.Config, error) {
+	c, err := loadKubeconfig(path, context).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errNoKubeconfig
+	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -36,14 +36,13 @@ has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 i
 		Example: `  sluice verify configmaps deployments.apps`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return unknown(errors.New("say what to verify: a resource, such as pods"))
+				return errors.New("say what to verify: a resource, such as pods")
 			}
 			return nil
 		},
 		ValidArgsFunction: f.names,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
 	set := c.Flags()
 	set.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"path of the kubeconfig; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
@@ -59,7 +58,7 @@ has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 i
 
 // names completes names of resources.
 func (f *verifyFlags) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	cfg, err := loadKubeconfig(f.kubeconfig, f.context).ClientConfig()
+	cfg, err := restConfig(f.kubeconfig, f.context)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -73,8 +72,8 @@ func (f *verifyFlags) names(*cobra.Command, []string, string) ([]string, cobra.S
 
 // endpoints returns the configurations of the endpoint of the kubeconfig, and of that to compare with: nil without --against.
 func (f *verifyFlags) endpoints(target clientcmd.ClientConfig) (cfg, other *rest.Config, err error) {
-	if cfg, err = target.ClientConfig(); err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig: %w", err)
+	if cfg, err = restConfig(f.kubeconfig, f.context); err != nil {
+		return nil, nil, err
 	}
 	if f.against == "" {
 		return cfg, nil, nil
@@ -101,7 +100,7 @@ func (f *verifyFlags) other(target *rest.Config, kubeconfig clientcmd.ClientConf
 
 func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer) error {
 	if f.patience < time.Second {
-		return unknown(errors.New("--patience is at least 1s"))
+		return errors.New("--patience is at least 1s")
 	}
 	target := loadKubeconfig(f.kubeconfig, f.context)
 	sluice, apiserver, err := f.endpoints(target)
@@ -109,20 +108,23 @@ func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer
 		apiserver, err = f.noted(target)
 	}
 	if err != nil {
-		return unknown(err)
+		return err
 	}
 	v, err := compare.Run(ctx, compare.Options{
 		Sluice: sluice, Apiserver: apiserver, Namespace: f.namespace, Patience: f.patience,
 	}, resources)
-	if v == nil || len(v.Items) == 0 {
-		return unknown(err)
+	switch {
+	case v == nil:
+		return connecting(err, apiserver.Host, "--against")
+	case len(v.Items) == 0:
+		return err
 	}
 	well := !slices.ContainsFunc(v.Items, func(r compare.Result) bool { return !r.Equal() })
 	failure := f.output.answer(out, v, []byte(differencesText(v)), well)
-	if exit, _ := errors.AsType[exitError](failure); exit.code == exitNotWell { // whatever cannot be compared besides
-		return exitError{err, exitNotWell}
+	if !well && exitCode(failure) == exitNotWell { // whatever cannot be compared besides
+		return no{err}
 	}
-	return unknown(errors.Join(failure, err))
+	return errors.Join(failure, err)
 }
 
 // noted returns the configuration of the apiserver that sluice kubeconfig has noted.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,8 +23,8 @@ func TestVerifyRefusesWrongFlags(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
-		if exit, _ := errors.AsType[exitError](err); exit.code != exitUnknown {
-			t.Errorf("%s: exit code %d", args, exit.code)
+		if code := exitCode(err); code != exitUnknown {
+			t.Errorf("%s: exit code %d", args, code)
 		}
 	}
 }

@@ -13,8 +13,10 @@ func versionCommand() *cobra.Command {
 		Short:   "Print the version",
 		Example: "  sluice version",
 		Args:    cobra.NoArgs,
-		Run: func(c *cobra.Command, _ []string) {
-			fmt.Fprintf(c.OutOrStdout(), "sluice %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return write(c, []byte(versionText())) },
 	}
+}
+
+func versionText() string {
+	return fmt.Sprintf("sluice %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

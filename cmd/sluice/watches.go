@@ -51,13 +51,13 @@ func (f *watchesFlags) run(ctx context.Context, out, log io.Writer) error {
 func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) error {
 	var l clients.OpenWatchList
 	if _, err := f.get(ctx, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList", &l); err != nil {
-		return unknown(err)
+		return err
 	}
 	l.Items = slices.DeleteFunc(l.Items, func(w clients.Watching) bool {
 		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
 		return f.behind > 0 && !late || f.passed && w.Source == "cache"
 	})
-	return f.output.answer(out, l, watchesText(&l, f.output.format == "wide", width), f.behind == 0 || len(l.Items) == 0)
+	return f.output.answer(out, l, watchesText(&l, f.output.wide(), width), f.behind == 0 || len(l.Items) == 0)
 }
 
 // watchesText returns open watches for people.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,7 @@ import (
 type whyFlags struct {
 	adminClient
 	output  printer
-	show    string
+	show    choice
 	headers []string
 	last    int
 }
@@ -51,8 +50,8 @@ was served, with 1 if it was passed or refused, and with 2 if the answer does no
 	set.Lookup("context").Usage = "context of that kubeconfig"
 	set.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the request, as Accept: application/json")
 	set.IntVar(&f.last, "last", 0, "print as many of the last requests, which the admin listener has")
-	set.StringVar(&f.show, "show", why.Classes[0], "which of them: "+strings.Join(why.Classes[:], ", "))
-	complete(c, "show", why.Classes[:]...)
+	f.show = choice{why.Classes[0], why.Classes[:]}
+	f.show.register(c, "show", "", "which of them: "+strings.Join(why.Classes[:], ", "))
 	const real = "sluice why makes the request, a GET: "
 	gone(set, real+"give its URL, and headers with -H", "filename", "request")
 	gone(set, real+"use -H 'Impersonate-User: NAME'", "as-user", "as-group")
@@ -61,16 +60,14 @@ was served, with 1 if it was passed or refused, and with 2 if the answer does no
 
 func (f *whyFlags) run(ctx context.Context, target string, out io.Writer) error {
 	switch {
-	case !slices.Contains(why.Classes[:], f.show):
-		return unknown(fmt.Errorf("--show: %q is none of %s", f.show, strings.Join(why.Classes[:], ", ")))
 	case (target == "") == (f.last <= 0):
-		return unknown(errors.New("give either a URL, such as /api/v1/pods, or --last"))
+		return errors.New("give either a URL, such as /api/v1/pods, or --last")
 	case f.last > 0:
-		return unknown(f.printLast(ctx, out))
+		return f.printLast(ctx, out)
 	}
 	e, err := f.explain(ctx, target)
 	if err != nil {
-		return unknown(err)
+		return err
 	}
 	if err := f.output.print(out, see.NewWhyExplanation(e, nil), explanationText(e)); err != nil {
 		return err
@@ -79,9 +76,9 @@ func (f *whyFlags) run(ctx context.Context, target string, out io.Writer) error 
 	case why.Classes[why.KeptServed]:
 		return nil
 	case why.Unknown:
-		return exitError{nil, exitUnknown}
+		return errors.New("the answer does not tell whether it was served")
 	}
-	return exitError{nil, exitNotWell}
+	return no{}
 }
 
 // sourceHeader is the header by which Sluice tells those who ask for it how it has answered.
@@ -89,9 +86,9 @@ const sourceHeader = "Sluice-Source"
 
 // explain makes a request, and reads the head of the answer.
 func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation, error) {
-	cfg, err := loadKubeconfig(f.pod.kubeconfig, f.pod.context).ClientConfig()
+	cfg, err := restConfig(f.pod.kubeconfig, f.pod.context)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, err
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
@@ -124,7 +121,7 @@ func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation
 	r.Header.Set(sourceHeader, "?1")
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, connecting(err, cfg.Host, "--kubeconfig")
 	}
 	defer resp.Body.Close()
 	return explanationOf(resp), nil
@@ -178,7 +175,7 @@ func explanationText(e *why.Explanation) []byte {
 // printLast prints the last requests.
 func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	var list see.WhyList
-	if _, err := f.get(ctx, "why", url.Values{"show": {f.show}}, "RequestList", &list); err != nil {
+	if _, err := f.get(ctx, "why", url.Values{"show": {f.show.value}}, "RequestList", &list); err != nil {
 		return err
 	}
 	list.Items = list.Items[:min(len(list.Items), f.last)]
@@ -188,7 +185,7 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	}
 	people := t.fit(f.output.width(out), "ID").bytes()
 	if len(list.Items) == 0 {
-		people = fmt.Appendf(nil, "There is no %s request since the start; --show chooses %s.\n", f.show, strings.Join(why.Classes[:], ", "))
+		people = fmt.Appendf(nil, "There is no %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(why.Classes[:], ", "))
 	}
 	return f.output.answer(out, list, people, true)
 }

@@ -128,8 +128,12 @@ func TestVerifyExitsByWhatItFinds(t *testing.T) {
 		return string(out), 0
 	}
 	broken := kubeconfigOf(t, serve(t, proxy{sluice: sluice, request: uncompressed, response: withoutItem("c")}))
-	if out, code := run("unicorns", "--kubeconfig", broken, "--against", apiserver.Kubeconfig("admin")); code != 1 ||
-		!strings.Contains(out, "unicorns") || !strings.Contains(out, "DIFFERENT") || !strings.Contains(out, "missing    default/c  version -, at the apiserver ") {
+	if out, code := run("unicorns", "--kubeconfig", broken, "--against", apiserver.Kubeconfig("admin")); code != 2 ||
+		!strings.Contains(out, `no resource "unicorns"`) || strings.Contains(out, "DIFFERENT") {
+		t.Errorf("a resource that does not exist: exit %d\n%s", code, out)
+	}
+	if out, code := run("secrets", "--kubeconfig", broken, "--against", apiserver.Kubeconfig("admin")); code != 1 ||
+		!strings.Contains(out, "does not serve it") || !strings.Contains(out, "DIFFERENT") || !strings.Contains(out, "missing    default/c  version -, at the apiserver ") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	if names, err := compare.Names(sluice.RESTConfig("admin")); err != nil || !slices.Contains(names, "configmaps") ||

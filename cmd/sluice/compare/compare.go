@@ -35,8 +35,8 @@ const again = 500 * time.Millisecond
 // page is how many objects the apiserver is asked for at once.
 const page = "500"
 
-// Run compares resources by their names as kubectl takes them, such as pods or deployments.apps. With an error there may be
-// results of those that can be compared.
+// Run compares resources by their names as kubectl takes them, such as pods or deployments.apps. It compares none if it does
+// not know one. Else there may be results of some beside an error about others.
 func Run(ctx context.Context, o Options, names []string) (*Verification, error) {
 	sluice, err := newEndpoint(o.Sluice)
 	if err != nil {
@@ -54,13 +54,22 @@ func Run(ctx context.Context, o Options, names []string) (*Verification, error) 
 	apiserver.silence = sluice.silence
 	v := &Verification{APIVersion: "sluice/v1alpha1", Kind: "Verification", Items: []Result{}}
 	var failed []error
+	var resources []schema.GroupVersionResource
 	for _, name := range names {
 		r, err := find(mapper, name)
+		if meta.IsNoMatchError(err) {
+			err = fmt.Errorf("the apiserver has no resource %q: kubectl api-resources lists those it has", name)
+		}
 		if err != nil {
 			failed = append(failed, err)
-			continue
 		}
-		name = strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
+		resources = append(resources, r)
+	}
+	if failed != nil {
+		return v, errors.Join(failed...)
+	}
+	for _, r := range resources {
+		name := strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
 		c := comparison{sluice, apiserver, o.path(r)}
 		result, err := c.run(ctx, o.Patience)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -66,6 +67,8 @@ func printed(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case metav1.Duration:
 		return shortDuration(x.Duration)
+	case int64:
+		return resource.NewQuantity(x, resource.BinarySI).String()
 	case string:
 		if x != "" && !strings.ContainsAny(x, "#'\"{}[]&*!|>%@`") && !strings.HasSuffix(x, ":") {
 			return x

@@ -13,6 +13,9 @@ import (
 // durationPattern matches what time.ParseDuration parses, without signs.
 const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
 
+// bytesPattern matches what resource.ParseQuantity parses, without signs, exponents and thousandths.
+const bytesPattern = `^[0-9]+(\.[0-9]+)?(k|[MGTPE]|[KMGTPE]i)?$`
+
 // schema is a JSON Schema.
 type schema map[string]any
 
@@ -96,7 +99,9 @@ func typeSchema(t reflect.Type, docs documentation) schema {
 		return schema{"type": "string"}
 	case reflect.Bool:
 		return schema{"type": "boolean"}
-	case reflect.Int, reflect.Int64:
+	case reflect.Int64:
+		return schema{"type": []string{"integer", "string"}, "minimum": 0, "pattern": bytesPattern}
+	case reflect.Int:
 		return schema{"type": "integer", "minimum": 0} // 0 is unset
 	case reflect.Float64:
 		return schema{"type": "number", "minimum": 0}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"encoding/pem"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMistakesAreAnsweredWithWhatToDo makes the mistakes of people who use the commands for the first time.
+func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("HOME", t.TempDir())
+	admin := startAdmin(t)
+	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","code":403,"message":"forbidden"}`)
+	}))
+	defer api.Close()
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer locked.Close()
+	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }))
+	defer pod.Close()
+	for args, says := range map[string]string{
+		"nothing":                             "sluice --help lists the commands",
+		"status --nothing":                    "see sluice status --help",
+		"status extra":                        "unknown command",
+		"config check":                        "name the files",
+		"verify":                              "such as pods",
+		"certificate":                         "--host",
+		"kubeconfig":                          "--server or --proxy-url",
+		"serve":                               "there is no kubeconfig: name one with --kubeconfig, or set KUBECONFIG",
+		"verify pods":                         "there is no kubeconfig: ",
+		"why /api/v1/pods":                    "there is no kubeconfig: ",
+		"kubeconfig --restore":                "there is no kubeconfig: ",
+		"kubeconfig --server https://x":       "there is no kubeconfig: ",
+		"status --pod sluice":                 "there is no kubeconfig: ",
+		"serve --config none.yaml":            "none.yaml",
+		"status --address 127.0.0.1:9443":     `"127.0.0.1:9443" is not http://host:port`,
+		"clients --address sluice":            `"sluice" is not http://host:port`,
+		"status --address http://127.0.0.1:1": "nobody listens at http://127.0.0.1:1: start it, or name another one with --address",
+		"status --address https" + admin[4:]:  "speaks HTTP: write http://",
+		"status --address http" + api.URL[5:]: "speaks HTTPS: write https:// in --address",
+		"status --address " + api.URL:         "look whether --ca-file is right",
+		"status --ca-file " + ca + " --address " + api.URL:                 "is no admin listener of Sluice",
+		"bundle -y -o - --ca-file " + ca + " --address " + api.URL:         "is no admin listener of Sluice",
+		"status --timeout 50ms --address http://" + silent.Addr().String(): "has not answered within 50ms",
+		"status --address " + locked.URL:                                   "name a file with a token for the API with --token-file",
+		"watches --address " + pod.URL:                                     "is no Sluice of this release",
+		"clients --sort-by size":                                           "none of would-cost, cost",
+		"why --last 3 --show nothing":                                      "none of passed, served",
+		"status --ca-file none --address " + admin:                         "--ca-file: open none",
+		"status --token-file none --address " + admin:                      "--token-file: open none",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := runWith(ctx, strings.Fields(args))
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") || exitCode(err) != exitUnknown {
+			t.Errorf("sluice %s: %v (exit %d), want %q", args, err, exitCode(err), says)
+		}
+	}
+}
+
+// TestAddressComesFromTheEnvironment, and a flag overrides it.
+func TestAddressComesFromTheEnvironment(t *testing.T) {
+	t.Setenv("SLUICE_ADDRESS", startAdmin(t))
+	if out, code := execute(t, "clients"); code != 0 || !strings.Contains(out, "jane") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if _, code := execute(t, "clients", "--address", "http://127.0.0.1:1"); code != exitUnknown {
+		t.Errorf("with --address: exit %d", code)
+	}
+}
+
+// TestVersionIsAFlagToo prints the same.
+func TestVersionIsAFlagToo(t *testing.T) {
+	command, _ := execute(t, "version")
+	if flag, code := execute(t, "--version"); flag != command || code != 0 || !strings.HasPrefix(flag, "sluice ") {
+		t.Errorf("%q (exit %d), the command prints %q", flag, code, command)
+	}
+}
