@@ -62,7 +62,7 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 		has    []string
 		hasNot []string
 	}{
-		"clients":             {[]string{"clients"}, 0, []string{"jane", "?[2Jagent/v1.0", "joe", "excluded: take"}, []string{"\x1b"}},
+		"clients":             {[]string{"clients"}, 0, []string{"jane", "?[2Jagent/v1.0", "joe", "excluded: set cache.secrets"}, []string{"\x1b"}},
 		"of one user":         {[]string{"clients", "--user", "joe"}, 0, []string{"joe"}, []string{"jane"}},
 		"in detail":           {[]string{"clients", "-o", "wide"}, 0, []string{"REFUSED"}, nil},
 		"a flag that went":    {[]string{"clients", "--hints"}, 2, nil, nil},
@@ -70,7 +70,7 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 		"watches":             {[]string{"watches"}, 0, []string{"joe", "2s", "cache", "upstream"}, nil},
 		"those behind":        {[]string{"watches", "--behind", "1s"}, 1, []string{"2s"}, []string{"upstream"}},
 		"those far behind":    {[]string{"watches", "--behind", "3s"}, 0, []string{"USER"}, []string{"joe"}},
-		"those that pass":     {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"upstream", "ADDRESS", "excluded: take"}, []string{"2s"}},
+		"those that pass":     {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"upstream", "ADDRESS", "excluded: set cache.secrets"}, []string{"2s"}},
 		"a command that went": {[]string{"top"}, 2, nil, nil},
 	} {
 		args := append([]string{tt.args[0], "--address", url}, tt.args[1:]...)
@@ -260,9 +260,9 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 		code, exit   int
 		says         string
 	}{
-		{"cache; any-version", "", 200, 0, "SERVED any-version: the answer is 200 OK"},
+		{"cache; any-version", "", 200, 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 200 OK"},
 		{"cache; up-to-date; transcoded", "", 200, 0, "SERVED up-to-date: "},
-		{"upstream; excluded", "", 200, 1, "PASSED excluded: the answer is 200 OK\nDo: "},
+		{"upstream; excluded", "", 200, 1, "PASSED excluded: the configuration keeps this resource out of the cache; the answer is 200 OK\nDo: "},
 		{"gateway; too-many-streams", string(refused), 429, 1, "REFUSED too-many-streams: the answer is 429 Too Many Requests: ?[2J?agent"},
 		{"", string(refused), 403, 1, "REFUSED the answer is 403 Forbidden: ?[2J?agent"},
 		{"", `{"message": "Sluice: no"}`, 400, 1, "REFUSED the answer is 400 Bad Request: Sluice: no\n"},

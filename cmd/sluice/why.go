@@ -134,15 +134,15 @@ func explanationOf(resp *http.Response) *why.Explanation {
 	verdicts := map[string]string{
 		"cache": why.Classes[why.KeptServed], "upstream": why.Classes[why.KeptPassed], "gateway": why.Classes[why.KeptRefused],
 	}
-	e := why.New(verdicts[source], reason)
-	e.Sentence = "the answer is " + resp.Status
+	answer := "the answer is " + resp.Status
 	var status metav1.Status
 	if resp.StatusCode >= http.StatusBadRequest {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the code says enough
 		if json.Unmarshal(body, &status) == nil && status.Message != "" {
-			e.Sentence += ": " + status.Message
+			answer += ": " + status.Message
 		}
 	}
+	e := why.New(verdicts[source], reason, answer)
 	if e.Verdict != "" {
 		return e
 	}

@@ -90,7 +90,7 @@ func TestClientPageShowsRequestsAndWatches(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	page := p.get(t, "/clients/"+list.Items[0].Client).Body.String()
-	for _, want := range []string{"jane · client/v1.0", "50.0 MB", "5417", "192.0.2.7", "198.51.100.7", "237118",
+	for _, want := range []string{"jane · client/v1.0", "list served", "5417", "192.0.2.7", "198.51.100.7", "237118",
 		"upstream", "excluded", "cache.exclude"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of the client has no %q", want)

@@ -1,7 +1,11 @@
 // Package why tells why Sluice has served, passed or refused a request, by its reason, and keeps the last requests.
 package why
 
-import "sluice/proxy/message"
+import (
+	"strings"
+
+	"sluice/proxy/message"
+)
 
 // Explanation says what has become of a request, why, and what can be done.
 type Explanation struct {
@@ -19,10 +23,11 @@ const Unknown = "unknown"
 // Troubleshooting is the page that has a row for each reason.
 const Troubleshooting = "docs/troubleshooting.md"
 
-// New returns the Explanation of a verdict.
-func New(verdict, reason string) *Explanation {
-	e := &Explanation{Verdict: verdict, Reason: reason}
+// New returns the Explanation of a verdict on a request, whose answer a text describes.
+func New(verdict, reason, answer string) *Explanation {
+	e := &Explanation{Verdict: verdict, Reason: reason, Sentence: answer}
 	if advice, known := message.AdviceFor(reason); known {
+		e.Sentence = strings.TrimPrefix(advice.Means+"; "+answer, "; ")
 		e.Do, e.Doc = advice.Do, Troubleshooting+"#"+reason
 	}
 	return e

@@ -196,10 +196,9 @@ func (s *slot) seen(names bool) Seen {
 
 // Explain says what has become of the request.
 func (s *Seen) Explain() *Explanation {
-	e := New(s.Class, s.Reason)
-	e.Sentence = fmt.Sprintf("%s %s, %s, code %d", s.Verb, s.Resource, s.At.UTC().Format("15:04:05 UTC"), s.Code)
+	answer := fmt.Sprintf("%s %s, %s, code %d", s.Verb, s.Resource, s.At.UTC().Format("15:04:05 UTC"), s.Code)
 	if s.End != "" {
-		e.Sentence += ", ended: " + s.End
+		answer += ", ended: " + s.End
 	}
-	return e
+	return New(s.Class, s.Reason, answer)
 }

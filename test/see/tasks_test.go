@@ -44,10 +44,10 @@ var tasks = []task{
 		"Why does the watch of my controller pass, and what can I do?", "/", []string{"watches that pass"},
 		[]step{
 			{"Whose reads pass, and why", []string{"admin · controller/2.0", "excluded"}},
-			{"admin · controller/2.0", []string{"Open watches", "secrets.v1", "upstream", "excluded", "take the resource out of cache.exclude"}},
-			{"excluded", []string{"take the resource out of cache.exclude if it should be served"}},
+			{"admin · controller/2.0", []string{"Open watches", "secrets.v1", "upstream", "excluded", "set cache.secrets for secrets"}},
+			{"excluded", []string{"set cache.secrets for secrets"}},
 		},
-		"watches --passed", []string{"controller/2.0", "secrets.v1", "excluded: take the resource out of cache.exclude"},
+		"watches --passed", []string{"controller/2.0", "secrets.v1", "excluded: set cache.secrets for secrets"},
 	},
 	{
 		"How old is an answer from the cache?", "/", []string{"pods.v1"},

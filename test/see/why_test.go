@@ -69,13 +69,14 @@ func TestWhyTellsWhatHappened(t *testing.T) {
 		code       int
 		says       string
 	}{
-		{"admin", maps + "resourceVersion=0", 0, "SERVED any-version: the answer is 200 OK"},
+		{"admin", maps + "resourceVersion=0", 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 200 OK"},
 		{"admin", "https://elsewhere:1" + maps + "watch=1&resourceVersion=0&timeoutSeconds=60", 0, "SERVED any-version"},
-		{"admin", oneNS + "/missing?resourceVersion=0", 0, "SERVED any-version: the answer is 404 Not Found: "},
+		{"admin", oneNS + "/missing?resourceVersion=0", 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 404 Not Found: "},
 		{"admin", oneNS + "/m1", 1, "PASSED get-latest"},
 		{"admin", maps + "limit=x", 1, "PASSED options"},
 		{"admin", "/version", 1, "PASSED not-a-read"},
-		{"admin", "/api/v1/secrets?resourceVersion=0", 1, "PASSED excluded"},
+		{"admin", "/api/v1/secrets?resourceVersion=0", 1, "PASSED excluded: the configuration keeps this resource out of the cache; the answer is 200 OK\nDo: set cache.secrets for secrets"},
+		{"admin", maps + "watch=1&resourceVersion=999999999&timeoutSeconds=1", 0, "SERVED later-version: the watch begins at a version that this cluster has not"},
 		{"admin", maps + "resourceVersion=0 -H Accept:text/html", 1, "PASSED format"},
 		{"admin", maps + "resourceVersionMatch=Exact&resourceVersion=1", 1, "PASSED version-before-history"},
 		{"admin", maps + "labelSelector=a&labelSelector=b", 1, "REFUSED the answer is 400 Bad Request: Sluice: "},

@@ -19,6 +19,8 @@ const (
 	AnyVersion Hit = "any-version"
 	// PastVersion: the history holds the exact version that the request names.
 	PastVersion Hit = "past-version"
+	// LaterVersion: the watch begins at a version that the store has not reached.
+	LaterVersion Hit = "later-version"
 	// UpToDate: the store was already at the current version of the apiserver.
 	// Where it was not, the reason is the fence.Proof that it has reached this version.
 	UpToDate = Hit(fence.UpToDate)

@@ -180,6 +180,8 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 			return s, outcome.NotProvenInTime
 		}
 		s.delivered = current.Version
+	case p.Version > p.Resource.Store.Snapshot().Version:
+		s.reason = outcome.LaterVersion
 	}
 	s.cursor, err = p.Resource.Store.Watch(p.Selection.Scope, s.delivered)
 	if errors.Is(err, cache.ErrGone) && extendHistory(ctx, p, s.delivered) {
