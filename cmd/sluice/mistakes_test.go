@@ -43,7 +43,6 @@ func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
 		"status extra":                        "unknown command",
 		"config check":                        "name the files",
 		"verify":                              "such as pods",
-		"certificate":                         "--host",
 		"kubeconfig":                          "--server or --proxy-url",
 		"serve":                               "there is no kubeconfig: name one with --kubeconfig, or set KUBECONFIG",
 		"verify pods":                         "there is no kubeconfig: ",
