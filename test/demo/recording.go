@@ -14,7 +14,7 @@ import (
 
 // recorded are the commands of a recording. The variables are those of demo.writeEnv.
 var recorded = []string{
-	`kubectl get pods -A | head -5`,
+	`kubectl get pods -A --chunk-size=0 | head -5`,
 	`kubectl get backups -A | head -4`,
 	`curl -sD - --compressed --cacert $CA -H @$TOKEN $SLUICE/api/v1/pods | grep -iE '^(content-e|sluice)'`,
 }

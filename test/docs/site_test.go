@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"io/fs"
@@ -63,9 +65,39 @@ func TestEveryLinkOfTheSiteLeadsToAPageOrSection(t *testing.T) {
 				t.Errorf("%s: %s: no such section", name, found[1])
 			}
 		}
-		if strings.Contains(text, "<script") || strings.Contains(text, "mermaid") {
-			t.Errorf("%s needs a script", name)
+		if strings.Count(text, "<script") != 1 || strings.Contains(text, "```") {
+			t.Errorf("%s has other scripts than that of the site, or Markdown", name)
 		}
+	}
+	if !strings.Contains(pages["index.html"], `<img src="demo.svg"`) || !strings.Contains(pages["index.html"], `href="contents.html"`) {
+		t.Error("the first page is not the README with its picture")
+	}
+	findable(t, filepath.Join(out, "search.js"), sections)
+}
+
+// findable checks that a search finds a section of each page, by a text that it has.
+func findable(t *testing.T, file string, sections map[string]bool) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []struct{ URL, Title, Text string }
+	text, isScript := bytes.CutPrefix(text, []byte("var sections = "))
+	if err := json.Unmarshal(text, &found); err != nil || !isScript {
+		t.Fatalf("%v: %.100s", err, text)
+	}
+	answers := 0
+	for _, s := range found {
+		if strings.Contains(s.URL, "#") && !sections[s.URL] {
+			t.Errorf("the search leads to %s, which is no section", s.URL)
+		}
+		if strings.HasPrefix(s.URL, "faq.html#") && strings.Contains(s.Text, "small-read") {
+			answers++
+		}
+	}
+	if len(found) < 150 || answers == 0 {
+		t.Errorf("%d sections; of those of the questions %d are about small-read", len(found), answers)
 	}
 }
 

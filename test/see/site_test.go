@@ -27,7 +27,7 @@ func TestSiteFitsTheScreen(t *testing.T) {
 	mux.Handle("/root/", http.StripPrefix("/root", http.FileServerFS(pagesOfTheRoot(t))))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	pages := []string{"/root/start.html", "/root/contributing.html", "/see/docs/config.html"}
+	pages := []string{"/root/index.html", "/root/contents.html", "/root/contributing.html", "/see/docs/config.html"}
 	names, err := fs.Glob(docs.Files, "*.md")
 	if err != nil || len(names) < 15 {
 		t.Fatalf("%q, %v", names, err)
@@ -94,3 +94,35 @@ func pagesOfTheRoot(t *testing.T) fstest.MapFS {
 const tooWide = `[...document.querySelectorAll("body, body *:not(pre *)")]
   .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map(e => e.tagName + " " + e.textContent.trim().slice(0, 40)).slice(0, 3).join("; ")`
+
+// TestSiteFindsWordsAndCopiesCode uses the script of the documents, under the policy of the page.
+func TestSiteFindsWordsAndCopiesCode(t *testing.T) {
+	b := openBrowser(t)
+	server := httptest.NewServer(see.NewSampler(see.Options{}).Handler())
+	t.Cleanup(server.Close)
+	b.screen(t, 1920, "light")
+	b.open(t, server.URL+"/see/docs/deploying.html")
+	found := b.evaluate(t, `(async () => {
+	  search.dispatchEvent(new Event("focus"));
+	  await new Promise((loaded) => document.head.lastChild.addEventListener("load", loaded));
+	  search.value = "kubectl small-read";
+	  search.dispatchEvent(new Event("input"));
+	  return [...found.querySelectorAll("a")].map((a) => a.getAttribute("href")).join(" ");
+	})()`)
+	if !strings.Contains(found, "faq.html#") {
+		t.Errorf("a search for small-read finds %q", found)
+	}
+	copied := b.evaluate(t, `(async () => {
+	  let copied;
+	  navigator.clipboard.writeText = async (text) => { copied = text; };
+	  document.querySelector("main pre button").click();
+	  return copied;
+	})()`)
+	if strings.TrimSpace(copied) != "make image" {
+		t.Errorf("the first button copies %q", copied)
+	}
+	b.keep(t, "site-search")
+	for _, report := range b.reports {
+		t.Errorf("the console reports %s", report)
+	}
+}
