@@ -44,7 +44,7 @@ type AuthorizerOptions struct {
 	// Version returns the version of the apiserver, whose rules of impersonation hold, or nil as long as it is
 	// unknown; required.
 	Version func() *version.Info
-	// CPU shares the processors for what takes long to parse; nil lets everybody work at once.
+	// CPU shares the processors for selectors that take long to parse; nil lets all work at once.
 	CPU *flowcontrol.CPU
 	// RBAC watches RBAC objects; nil watches none, so that results are valid until they expire.
 	RBAC Opener

@@ -42,7 +42,7 @@ func userNamed(name string) subject { return subject{name: keptName(name)} }
 // groupNamed returns the subject for a group name.
 func groupNamed(name string) subject { return subject{group: true, name: keptName(name)} }
 
-// subjects calls f with what a user is bound by, until f returns false.
+// subjects calls f with the subjects of bindings that a user matches, until f returns false.
 func subjects(name string, groups []string) func(f func(subject) bool) {
 	return func(f func(subject) bool) {
 		if !f(userNamed(name)) {
@@ -56,13 +56,13 @@ func subjects(name string, groups []string) func(f func(subject) bool) {
 	}
 }
 
-// scope is what a change can affect: access of a subject to a namespace, or to everything.
+// scope is the reach of a change: access of a subject to a namespace, or to everything.
 type scope struct {
 	namespace string
 	subject   subject
 }
 
-// changes counts the changes of access rules. The counts are part of what identifies a review, so that a
+// changes counts the changes of access rules. The counts are part of the key of a review, so that a
 // change invalidates all earlier results that it can affect, those of running reviews included.
 //
 // A change counts at once, and again settleTime later. Changes in between count then, and again
@@ -115,7 +115,7 @@ func (c *changes) stamp(namespace, name string, groups []string) (s stamp) {
 	return s
 }
 
-// of returns the counts of what a user is bound by.
+// of returns the counts of the subjects that a user matches.
 func (n *count) of(name string, groups []string) (everybody, sum uint64) {
 	if n == nil {
 		return 0, 0
@@ -178,7 +178,7 @@ func (c *changes) settled(scopes []scope) {
 	c.call(scopes)
 }
 
-// call calls those who listen to some scopes, each once. The caller must hold mu.
+// call calls the listeners of some scopes, each once. The caller must hold mu.
 func (c *changes) call(scopes []scope) {
 	namespaces := map[subject]map[string]bool{somebody: {everyNamespace: true}}
 	for _, s := range scopes {

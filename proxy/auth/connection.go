@@ -17,7 +17,7 @@ const (
 	rejectedFor = time.Minute
 )
 
-// connection keeps what the client certificates of one connection prove, so that they are verified
+// connection keeps the user of the client certificates of one connection, so that they are verified
 // once and not for every request.
 type connection struct {
 	mu                   sync.Mutex // guards the fields below

@@ -20,8 +20,8 @@ import (
 // constrainedSince is the first release that has constrained impersonation (KEP-5284) by default.
 var constrainedSince = utilversion.MajorMinor(1, 36)
 
-// hasConstrainedImpersonation reports whether an apiserver allows what constrained impersonation allows: permissions
-// that an older one does not know. Of an unknown version it is not assumed: impersonation by such permissions passes.
+// hasConstrainedImpersonation reports whether an apiserver knows the permissions of constrained impersonation, which an
+// older one does not know. Of an unknown version it is not assumed: impersonation by such permissions passes.
 func hasConstrainedImpersonation(apiserver *version.Info) bool {
 	if apiserver == nil {
 		return false
@@ -47,7 +47,7 @@ type mode struct {
 	by   user.Info // the caller, as it is reviewed
 }
 
-// modesOf returns the modes in which a caller may impersonate a user. A caller for whom one of them allows it may do so.
+// modesOf returns the modes in which a caller may impersonate a user. A caller may do so if one of them allows it.
 // All of them make the same user, except of nodes, for which constrained modes come first, as at the apiserver. For other
 // users the verb impersonate comes first: it needs the fewest reviews.
 func modesOf(caller user.Info, wanted *user.DefaultInfo, constrained bool) []mode {

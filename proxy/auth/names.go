@@ -77,7 +77,7 @@ func (i *impersonator) review(ctx context.Context, a authorizer.AttributesRecord
 	return refuse(a, reason)
 }
 
-// mayAll returns nil if all names are allowed. A caller who may impersonate every name of a kind needs one review for all.
+// mayAll returns nil if all names are allowed. A caller that may impersonate every name of a kind needs one review for all.
 // Without that, each name costs one: the first alone, the others up to reviewedAhead at a time.
 func (i *impersonator) mayAll(ctx context.Context, n *names) error {
 	if n.never != "" {

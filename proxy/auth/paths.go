@@ -11,7 +11,7 @@ import (
 	"sluice/proxy/message"
 )
 
-// WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers who
+// WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers that
 // may use them as paths of no resource (nonResourceURLs of a role), as Kubernetes components do.
 // The others get 401 or 403, and 503 if a review cannot be made. Impersonation has no effect.
 func (a *Access) WithPathAccess(next http.Handler) http.Handler {

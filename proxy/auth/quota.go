@@ -19,7 +19,7 @@ const (
 	// restFactor is how many times as long as the review of another rejected token of theirs the next one waits, so
 	// that all of them keep the apiserver busy for a fifth of one processor, and maxRest how long at most: of reviews
 	// above 13 ms, as of a slow webhook, they may take more, since good tokens of these groups wait too. A turn rests
-	// for maxRest after a review whose callers have gone: what it has cost is not known.
+	// for maxRest after a review whose callers have gone: its cost is not known.
 	restFactor = 19
 	maxRest    = 250 * time.Millisecond
 	// quotaGroups is how many groups are remembered, the most recent ones.

@@ -42,7 +42,7 @@ const (
 	asJSON     = "application/json"
 )
 
-// rbacWatch watches one resource of RBAC objects, and reports the changes of what they allow.
+// rbacWatch watches one resource of RBAC objects, and reports the changes of their rules.
 type rbacWatch struct {
 	resource string
 	from     Opener
@@ -112,7 +112,7 @@ func (w *rbacWatch) watch(ctx context.Context) error {
 	}
 }
 
-// lose forgets what was listed, because changes are missed.
+// lose forgets the listed objects, because changes are missed.
 func (w *rbacWatch) lose() {
 	w.version = ""
 	w.rules.forget(w.resource)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// digest identifies what is reviewed. It has the same length whatever is reviewed.
+// digest identifies the subject of a review. It has the same length for all.
 type digest [sha256.Size]byte
 
 // result is the result of a review.

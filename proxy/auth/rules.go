@@ -22,7 +22,7 @@ const (
 
 var rbacResources = []string{clusterRoleBindings, clusterRoles, roleBindings, roles}
 
-// rbacObject is what counts of an RBAC object, of whichever resource.
+// rbacObject has the fields of an RBAC object that matter, of each of the resources.
 type rbacObject struct {
 	Metadata struct{ Namespace, Name, ResourceVersion string }
 	Rules    rulesDigest
@@ -49,7 +49,7 @@ func (o *rbacObject) key() rbacKey { return rbacKey{o.Metadata.Namespace, keptNa
 // and of subjects can be as long as etcd accepts.
 const maxName = 253
 
-// keptName returns what is kept of a name: of a long one its hash, which is no name of an RBAC object.
+// keptName returns a name, or of a long one its hash, which is no name of an RBAC object.
 func keptName(name string) string {
 	if len(name) <= maxName {
 		return name
@@ -57,14 +57,14 @@ func keptName(name string) string {
 	return fmt.Sprintf("/%x", sha256.Sum256([]byte(name)))
 }
 
-// binding is who is bound to a role.
+// binding has the subjects of a role.
 type binding struct {
 	role     rbacKey
 	subjects []subject
 	bytes    int // that they take
 }
 
-// rules knows what roles allow, and who is bound to them: so that a change concerns nobody else, and one of labels alone, as
+// rules has the rules of roles and the subjects bound to them, so that a change concerns nobody else, and one of labels alone, as
 // controllers make often, nobody at all.
 type rules struct {
 	mu       sync.Mutex // guards the fields below
@@ -89,7 +89,7 @@ func (r *rules) add(resource string, o *rbacObject) {
 	}
 }
 
-// complete takes note that all objects of a resource are listed: from then on, changes of roles concern only who is bound.
+// complete takes note that all objects of a resource are listed: from then on, changes of roles concern only their subjects.
 func (r *rules) complete(resource string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *rules) forget(resource string) {
 	}
 }
 
-// change takes note of an object that was added, modified or deleted, and returns what that can affect.
+// change takes note of an object that was added, modified or deleted, and returns the reach of that.
 func (r *rules) change(resource string, o *rbacObject, deleted bool) []scope {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *rules) change(resource string, o *rbacObject, deleted bool) []scope {
 	return r.setBinding(o.key(), bindingOf(o), deleted)
 }
 
-// setRole takes note of a role. Its change affects who is bound to it, where they are. The caller must hold mu.
+// setRole takes note of a role. Its change affects its subjects, in the namespaces of the bindings. The caller must hold mu.
 func (r *rules) setRole(k rbacKey, allowed rulesDigest, deleted bool) (affected []scope) {
 	before, existed := r.roles[k]
 	if deleted {
@@ -159,7 +159,7 @@ func (r *rules) setRole(k rbacKey, allowed rulesDigest, deleted bool) (affected 
 	return affected
 }
 
-// setBinding takes note of a binding. Its change affects who was bound by it, and who is. The caller must hold mu.
+// setBinding takes note of a binding. Its change affects its subjects before and after. The caller must hold mu.
 func (r *rules) setBinding(k rbacKey, b binding, deleted bool) []scope {
 	before, existed := r.bindings[k]
 	if deleted {
@@ -186,10 +186,10 @@ const (
 	maxBindingsBytes = 16 << 20
 )
 
-// subjectBytes is about what a subject takes besides its name.
+// subjectBytes is the estimated memory of a subject besides its name.
 const subjectBytes = 40
 
-// bindingOf returns who is bound to which role, by the rules of the RBAC authorizer.
+// bindingOf returns the subjects and the role of a binding, by the rules of the RBAC authorizer.
 func bindingOf(o *rbacObject) (b binding) {
 	b.role = rbacKey{name: keptName(o.RoleRef.Name)}
 	if o.RoleRef.Kind == "Role" {

@@ -86,7 +86,7 @@ func (s *Self) is(name, uid string, groups []string) bool {
 		slices.Equal(slices.Sorted(slices.Values(own.Groups)), slices.Sorted(slices.Values(groups)))
 }
 
-// access asks the apiserver what Sluice itself may do, if the review is of its user.
+// access asks the apiserver about a right of Sluice itself, if the review is of its user.
 func (s *Self) access(
 	ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec, status *authorizationv1.SubjectAccessReviewStatus,
 ) error {

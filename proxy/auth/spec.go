@@ -12,7 +12,7 @@ import (
 	"sluice/proxy/request"
 )
 
-// readAttributes returns what the apiserver would authorize for a read by u.
+// readAttributes returns the attributes that the apiserver would authorize for a read by u.
 func readAttributes(u user.Info, read *request.Read) authorizer.AttributesRecord {
 	a := authorizer.AttributesRecord{
 		User: u, Verb: read.Verb, ResourceRequest: true, Namespace: read.Namespace, Name: read.RequiredName(),

@@ -22,7 +22,7 @@ const (
 	ByNode        = "(by node)" // selected by the field spec.nodeName
 )
 
-// What is longer is cut, which bounds the memory of a row.
+// Longer texts are cut, which bounds the memory of a row.
 const (
 	longestUser = 128
 	longestName = 64
@@ -37,7 +37,7 @@ func (k Key) bounded() Key {
 	return k
 }
 
-// cut returns a valid text of at most so many bytes. One that is cut ends with a hash: what begins alike stays apart.
+// cut returns a valid text of at most so many bytes. One that is cut ends with a hash: texts with the same beginning stay apart.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return strings.ToValidUTF8(s, "?")
@@ -63,7 +63,7 @@ func (k Key) resource() string {
 	return strings.TrimSuffix(k.Resource+"."+k.Version+"."+k.Group, ".")
 }
 
-// Agent returns what names the program in a User-Agent header: the text before the first space, with a version of at most two
+// Agent returns the name of the program in a User-Agent header: the text before the first space, with a version of at most two
 // numbers. kubelet/v1.37.2 (linux/amd64) kubernetes/0123abc is kubelet/v1.37.
 func Agent(header string) string {
 	first, _, _ := strings.Cut(header, " ")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Row is what one client has done with one resource, as JSON and on pages.
+// Row has the requests of one client for one resource, as JSON and on pages.
 type Row struct {
 	Client    string `json:"client"` // names user and agent, in the URL of the client's page
 	User      string `json:"user"`   // empty for callers that are not authenticated
@@ -26,7 +26,7 @@ type Row struct {
 	BehindSeconds  float64 `json:"behindSeconds"`  // the same
 }
 
-// Totals is what was counted since a time.
+// Totals are the counts since a time.
 type Totals struct {
 	// Requests are those that have ended, by verb (get, list, watch, other) and outcome (served, passed, refused, failed).
 	Requests     map[string]map[string]uint64 `json:"requests"`
@@ -64,7 +64,7 @@ func (r *Recent) Plus(o Recent) {
 	r.Cost += o.Cost
 }
 
-// ClientList is what a Table has counted, the heaviest rows first.
+// ClientList has the counts of a Table, the heaviest rows first.
 type ClientList struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -175,7 +175,7 @@ func (c *counts) view() Totals {
 	return t
 }
 
-// watching is what the open watches of a row have in common.
+// watching are the sums of the open watches of a row.
 type watching struct {
 	open    int
 	slowest Lag

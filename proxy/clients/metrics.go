@@ -77,7 +77,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// heaviestNamed returns the authenticated callers that had the highest costs at most topEvery ago, with what they cost now.
+// heaviestNamed returns the authenticated callers that had the highest costs at most topEvery ago, with their present costs.
 func (t *Table) heaviestNamed() map[topKey]Recent {
 	t.top.mu.Lock()
 	defer t.top.mu.Unlock()

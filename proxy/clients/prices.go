@@ -16,7 +16,7 @@ const (
 	InTable
 )
 
-// perByte is what a list costs the apiserver for each byte: plain, with gzip for each byte before compression, and with gzip for
+// perByte is the price of a list for each byte: plain, with gzip for each byte before compression, and with gzip for
 // each byte that is sent. docs/performance/lists.json: the median CPU of one list of 10,000 pods, by its length.
 var perByte = [...]struct{ plain, gzip, sent float64 }{ // nanoseconds
 	InOther:    {318.6e6 / 51.8e6, 304.2e6 / 51.8e6, 304.2e6 / 4.9e6},
@@ -26,7 +26,7 @@ var perByte = [...]struct{ plain, gzip, sent float64 }{ // nanoseconds
 }
 
 const (
-	// perRequest is what a request costs besides: 0.27 to 0.41 ms for a get or a short list.
+	// perRequest is the price of a request besides: 0.27 to 0.41 ms for a get or a short list.
 	perRequest = 250 * time.Microsecond
 	// perScanned is for each object that is looked at and not returned: 0.47 to 0.69 ms for 2,000 pods without the label.
 	perScanned = 100 * time.Nanosecond
@@ -34,7 +34,7 @@ const (
 	perEvent = 25 * time.Microsecond
 )
 
-// worth returns what a part of a request costs the apiserver if it answers it. Bytes are the length of a response before
+// worth returns the price of a part of a request, if the apiserver answers it. Bytes are the length of a response before
 // compression, or as it was sent if the apiserver has compressed it.
 func (u *Use) worth() time.Duration {
 	p, bytes := perByte[u.Format], u.Encoded
@@ -55,11 +55,11 @@ func (u *Use) worth() time.Duration {
 	return d
 }
 
-// EventsWorth is what so many events cost the apiserver, in seconds of its CPU.
+// EventsWorth is the price of events, in seconds of its CPU.
 func EventsWorth(n float64) float64 { return n * perEvent.Seconds() }
 
-// perReview is more than a review takes: what Sluice itself asks for is not to look cheap.
+// perReview is more than a review takes: Sluice's own requests are not to look cheap.
 const perReview = time.Millisecond
 
-// ReviewsWorth is what so many reviews cost the apiserver, at most.
+// ReviewsWorth is an upper bound of the price of reviews.
 func ReviewsWorth(n float64) float64 { return n * perReview.Seconds() }

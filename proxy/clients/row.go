@@ -2,7 +2,7 @@ package clients
 
 import "time"
 
-// counts is what was counted.
+// counts are sums of requests.
 type counts struct {
 	requests              [numVerbs][numOutcomes]uint64
 	encoded, sent         uint64
@@ -68,7 +68,7 @@ func (r *reasons) top() string {
 // minutes is how many minutes a row remembers one by one, the present one included.
 const minutes = 6
 
-// minute is what was counted in one minute.
+// minute has the counts of one minute.
 type minute struct {
 	number                int32 // since the Table exists
 	requests, lists       uint32
@@ -76,7 +76,7 @@ type minute struct {
 	wouldCost, passedCost float32 // seconds
 }
 
-// row is what one client has done with one resource. The mutex of its shard guards it.
+// row has the requests of one client for one resource. The mutex of its shard guards it.
 type row struct {
 	Key
 	counts

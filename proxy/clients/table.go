@@ -21,7 +21,7 @@ const (
 	watchesEvery = 5 * time.Second
 )
 
-// A Table counts what clients cost. It is safe for concurrent use.
+// A Table counts the costs of clients. It is safe for concurrent use.
 type Table struct {
 	start  time.Time
 	seed   maphash.Seed
@@ -68,7 +68,7 @@ func (t *Table) Run(ctx context.Context) error {
 // NextTurn begins a turn.
 func (t *Table) NextTurn() { t.turn.Add(1) }
 
-// Turn changes every few seconds: then whoever writes a watch is to add what it has used.
+// Turn changes every few seconds: then the writer of a watch adds its counts.
 func (t *Table) Turn() uint32 {
 	return t.turn.Load()
 }
@@ -78,7 +78,7 @@ func (t *Table) now() time.Duration { return max(time.Since(t.start), 1) }
 
 func (t *Table) shard(user string) *shard { return &t.shards[maphash.String(t.seed, user)%numShards] }
 
-// Add counts a request, or a part of a watch. It returns what this would cost the apiserver.
+// Add counts a request, or a part of a watch. It returns its price at the apiserver.
 func (t *Table) Add(u *Use) time.Duration {
 	k, now, worth := u.bounded(), t.now(), u.worth()
 	s := t.shard(k.User)
@@ -109,7 +109,7 @@ func (s *shard) row(k Key, now time.Duration) *row {
 
 // makeRoom removes the lightest row, if there is no room for another one of a user: of this user, if it has as many as a user may
 // have. Rows with open watches stay while at least half of the rows have none: watches push no heavy client out. It returns the
-// weight of the row, which its successor starts with: what comes once cannot remove what comes often.
+// weight of the row, which its successor starts with: a row that comes once cannot remove one that comes often.
 func (s *shard) makeRoom(user string) time.Duration {
 	most := rowsOfUser
 	if user == "" {

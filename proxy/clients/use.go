@@ -2,7 +2,7 @@ package clients
 
 import "time"
 
-// Verb is what a request does.
+// Verb is the kind of a request.
 type Verb uint8
 
 // The verbs.
@@ -16,7 +16,7 @@ const (
 
 var verbNames = [numVerbs]string{"get", "list", "watch", "other"}
 
-// Outcome is what became of a request.
+// Outcome is the way in which a request was answered.
 type Outcome uint8
 
 // The outcomes.
@@ -30,7 +30,7 @@ const (
 
 var outcomeNames = [numOutcomes]string{"served", "passed", "refused", "failed"}
 
-// Use is what is counted of a request: of a whole one, or of a watch since it was counted last.
+// Use are the counts of a request: of a whole one, or of a watch since it was counted last.
 type Use struct {
 	Key
 	Verb    Verb

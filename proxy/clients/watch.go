@@ -16,7 +16,7 @@ type OpenWatch struct {
 	lag func() Lag // nil if it is not known; guarded by mu
 }
 
-// WatchFacts is what is known of a watch when it opens.
+// WatchFacts are the facts of a watch when it opens.
 type WatchFacts struct {
 	Key
 	Address string
@@ -67,7 +67,7 @@ func (w *OpenWatch) Close() {
 	}
 }
 
-// Follow sets what tells the lag, which must be safe for concurrent use until Follow is called with nil.
+// Follow sets the function that tells the lag, which must be safe for concurrent use until Follow is called with nil.
 func (w *OpenWatch) Follow(lag func() Lag) {
 	if w == nil {
 		return

@@ -1,4 +1,4 @@
-// Package limits bounds what callers take of Sluice and of the apiserver: bytes, places and connections.
+// Package limits bounds the use of Sluice and of the apiserver by callers: bytes, places and connections.
 //
 // A [Queue] gives out places, for which callers wait: at the apiserver, for reviews, for the processors. Each queue is a total;
 // callers are told apart only where they compete for it.

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// share is how many times what it leaves free a group may have, of the places and among those that wait: there is always
-	// something left for others.
+	// share is how many times the places that it leaves free a group may have, and the same among waiting requests: there is
+	// always something left for others.
 	share = 3
 	// mostWaiting bounds how many requests wait at a Queue: twice as many as a crowd of 10,000 agents of one group, which may
 	// have three quarters.
@@ -78,7 +78,7 @@ func NewQueue(places, reserved int) *Queue {
 	return q
 }
 
-// SetPlaces changes the numbers of NewQueue. Who has a place keeps it.
+// SetPlaces changes the numbers of NewQueue. Requests keep the places that they have.
 func (q *Queue) SetPlaces(places, reserved int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -55,7 +55,7 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// object is what is kept of an object.
+// object is the version and hash of an object.
 type object struct {
 	version string
 	sum     uint64
@@ -76,7 +76,7 @@ type reader struct {
 	scratch []byte
 }
 
-// object returns the key of the next object, namespace/name, and what is kept of it. The hash depends on neither the order of
+// object returns the key of the next object, namespace/name, with its version and hash. The hash depends on neither the order of
 // fields nor white space; numbers stay as they are written.
 func (r *reader) object() (string, object, error) {
 	text, err := r.ReadValue()
@@ -91,7 +91,7 @@ func (r *reader) object() (string, object, error) {
 	return string(meta.Namespace) + "/" + string(meta.Name), o, err
 }
 
-// listMeta is what is needed of the metadata of a list.
+// listMeta are fields of the metadata of a list.
 type listMeta struct{ version, continues string }
 
 // list reads a list, and calls do with each of its objects.
@@ -151,7 +151,7 @@ func readList(body io.Reader, do func(string, object)) (meta listMeta, err error
 	return meta, err
 }
 
-// expect reads what begins or ends something.
+// expect reads a token that begins or ends a value.
 func (r *reader) expect(kind jsontext.Kind) error {
 	switch t, err := r.ReadToken(); {
 	case err != nil:

@@ -43,7 +43,7 @@ func newDifference(key, sluice, apiserver string) Difference {
 	return Difference{namespace, name, sluice, apiserver}
 }
 
-// objects returns the names of what differs.
+// objects returns the names of objects that differ.
 func (r *Result) objects() map[Difference]bool {
 	names := map[Difference]bool{}
 	for _, d := range slices.Concat(r.Missing, r.Extra, r.Different) {

@@ -1,3 +1,3 @@
 // Package memory bounds and shows the memory of the process: how much of it Go may use, how much garbage may
-// gather, what is returned to the operating system, and what holds the rest.
+// gather, the memory that is returned to the operating system, and the holders of the rest.
 package memory

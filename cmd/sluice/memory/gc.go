@@ -13,7 +13,7 @@ const (
 	gcPercent = 50
 	// gcRoom is the growth, in bytes, that the heap is always allowed up to gcPercent.
 	gcRoom = 48 << 20
-	// gcScanPart divides what the collector has to scan, which is the growth that it is allowed if that is more.
+	// gcScanPart divides the bytes that the collector has to scan: the heap may grow by that if it is more.
 	gcScanPart = 2
 )
 
@@ -26,8 +26,8 @@ const (
 )
 
 // gcTuner sets how much garbage may gather before the next collection. Most of the heap is objects and
-// encoded bytes, which live long and contain no pointers: a collection costs what it scans, not what
-// lives. Go's collector runs when the heap has grown by a share of what lives, so a store of 1 GB would
+// encoded bytes, which live long and contain no pointers: a collection costs by the bytes it scans, not by
+// those that live. Go's collector runs when the heap has grown by a share of its live bytes, so a store of 1 GB would
 // make room for as much garbage, although it costs no more to collect than a store of as many small objects.
 type gcTuner struct {
 	mu      sync.Mutex
@@ -70,7 +70,7 @@ func (t *gcTuner) tune() {
 }
 
 // gcPercentFor returns the growth in percent for a heap by its live bytes, those to scan, and those of the roots among these:
-// stacks and global variables, of which the runtime lets the heap grow by the same percentage as of what lives.
+// stacks and global variables, of which the runtime lets the heap grow by the same percentage as of live bytes.
 func gcPercentFor(live, scan, roots uint64) int {
 	room := max(gcRoom, scan/gcScanPart)
 	return max(1, min(gcPercent, int(room*100/max(1, live+roots))))

@@ -10,7 +10,7 @@ import (
 
 const (
 	// goShare is the part of the container's memory limit that Go may use before it collects garbage at any
-	// cost. The rest is for what Go does not count: the binary, kernel buffers, memory not yet returned.
+	// cost. The rest is memory that Go does not count: the binary, kernel buffers, memory not yet returned.
 	goShare = 0.9
 	// unknownLimit is the memory, in bytes, that is assumed where no limit can be read.
 	unknownLimit = 1 << 30

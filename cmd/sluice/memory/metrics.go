@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collector collects the memory of the process by what holds it.
+// Collector collects the memory of the process by its holders.
 type Collector struct {
 	Stores  func() (objects, history int64) // returns the memory of all objects and of all histories
 	Encoded func() int64                    // returns the memory of what is encoded
@@ -30,8 +30,8 @@ func (c Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// kinds is the memory of the process by what holds it, in bytes. Together they are what Go has from
-// the operating system.
+// kinds is the memory of the process by its holders, in bytes. Together they are the memory that Go
+// has from the operating system.
 type kinds struct {
 	objects  uint64 // of all stores, approximately
 	history  uint64 // what only histories hold, approximately
@@ -54,7 +54,7 @@ var memoryClasses = []string{
 }
 
 // readKinds divides the memory of the process among its kinds. The stores and the budget count in their own
-// way, so that what lives may be a little less than their sum.
+// way, so that the live bytes may be a little less than their sum.
 func readKinds(objects, history, encoded int64) kinds {
 	samples := make([]runtimemetrics.Sample, len(memoryClasses))
 	for i, name := range memoryClasses {

@@ -5,8 +5,8 @@ import runtimemetrics "runtime/metrics"
 // metricCollections is how many collections have ended.
 const metricCollections = "/gc/cycles/total:gc-cycles"
 
-// Needed returns how many bytes the process takes besides garbage, what it can return, and pages of files, and the number of the
-// collection that has found out what lives.
+// Needed returns the bytes of the process without garbage, free memory, and pages of files, and the number of the collection
+// that has found the live bytes.
 func Needed() (bytes int64, collection uint64) {
 	last := []runtimemetrics.Sample{{Name: metricCollections}}
 	runtimemetrics.Read(last)

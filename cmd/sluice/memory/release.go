@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// releaseEvery is the time between two looks at what can be returned to the operating system.
+	// releaseEvery is the time between two looks at memory that can be returned to the operating system.
 	releaseEvery = 3 * time.Second
 	// releaseFrom is the least memory, in bytes, that is worth a collection.
 	releaseFrom = 16 << 20
-	// releaseShare is the least memory, as a share of what lives, that is worth a collection.
+	// releaseShare is the least memory, as a share of the live bytes, that is worth a collection.
 	releaseShare = 0.03
 	// releaseRest is how many times as long as a release took Sluice waits before the next one.
 	releaseRest = 100
@@ -30,7 +30,7 @@ const (
 // releaser returns memory to the operating system that the process has stopped using. The runtime keeps a
 // tenth more than the heap has needed at its largest since the last collection but one. That is little
 // beside garbage, but most of this heap is objects and encoded bytes, which live long: a tenth of them is
-// several times what requests need.
+// several times the memory of requests.
 type releaser struct {
 	samples   []runtimemetrics.Sample
 	allocated uint64    // up to the last look
