@@ -72,7 +72,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"source", "end"}),
 		avoided: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_avoided_upstream_cpu_seconds_total",
-			Help: "CPU time that what is served from the cache would cost the apiserver, at least, by list prices.",
+			Help: "CPU time of the apiserver that reads from the cache have spared, at least, by list prices.",
 		}, []string{"group", "version", "resource"}),
 		staleness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                        "sluice_served_staleness_seconds",

@@ -29,7 +29,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, append(labels, "reason")),
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_pass_budget_reads_total",
-			Help: "Lists and streaming lists that the cache could not show at once, by the reason and what became of them: " +
+			Help: "Lists and streaming lists that the cache could not show at once, by the reason and the outcome: " +
 				`"passed"; after a wait "waited-passed" or "waited-served" from the cache; "refused" with 429.`,
 		}, []string{"reason", "result"}),
 	}

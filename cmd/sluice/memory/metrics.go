@@ -12,7 +12,7 @@ type Collector struct {
 	Encoded func() int64                    // returns the memory of what is encoded
 }
 
-var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by what holds it.", []string{"kind"},
+var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by its holder.", []string{"kind"},
 	nil)
 
 // Describe implements prometheus.Collector.

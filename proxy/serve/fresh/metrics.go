@@ -24,7 +24,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		proofs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_fence_proofs_total",
-			Help: "Reads that needed a state proven recent, by what proved it or why nothing did.",
+			Help: "Reads that needed a state proven recent, by the proof, or the reason for none.",
 		}, []string{"proof"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sluice_proof_duration_seconds",
