@@ -152,7 +152,7 @@ func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 // mostLines bounds the lines of the log.
 const mostLines = 1000
 
-// logLine is what is kept of a line: fields whose values are Sluice's own. Errors, paths and users are texts of callers and
+// logLine has the fields of a line whose values are Sluice's own. Errors, paths and users are texts of callers and
 // servers.
 type logLine struct {
 	Time       string   `json:"ts,omitempty"`
@@ -171,7 +171,7 @@ type logLine struct {
 	LimitBytes int64    `json:"limit_bytes,omitempty"`
 }
 
-// warnings returns what is kept of the last warnings and errors of a log in JSON.
+// warnings returns the last warnings and errors of a log in JSON, as logLines.
 func warnings(log io.Reader) ([]byte, error) {
 	var lines [][]byte
 	given, understood := false, false
@@ -198,7 +198,7 @@ func warnings(log io.Reader) ([]byte, error) {
 	}
 }
 
-// contentsOf says what the parts are.
+// contentsOf describes the parts.
 func contentsOf(parts []part) []byte {
 	t := table{}
 	for _, p := range parts {

@@ -64,7 +64,7 @@ func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) erro
 // userText names a caller: one that is not authenticated has no name.
 func userText(name string) string { return cmp.Or(name, "(unauthenticated)") }
 
-// costUnits says what the columns of costs are in.
+// costUnits names the units of the columns of costs.
 const costUnits = "\nWOULD-COST and COST are of the apiserver, in cores: 1000m is one.\n"
 
 // clientsText returns clients for people.

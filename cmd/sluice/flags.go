@@ -16,7 +16,7 @@ type flags struct {
 	overrides config.File
 }
 
-// goneFlag is the value of a flag that has gone: the sentence that says what to do instead.
+// goneFlag is the value of a flag that has gone: the sentence about its replacement.
 type goneFlag string
 
 // String implements pflag.Value.

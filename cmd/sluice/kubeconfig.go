@@ -208,7 +208,7 @@ func (f *kubeconfigFlags) redirect(cluster *clientcmdapi.Cluster) error {
 	return nil
 }
 
-// originalExtension is the name of the extension of a cluster with what redirect has replaced.
+// originalExtension is the name of the extension of a cluster with the fields that redirect has replaced.
 const originalExtension = "sluice"
 
 // originalCluster is that extension.

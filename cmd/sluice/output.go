@@ -285,7 +285,7 @@ func text(s string) string {
 	}, s)
 }
 
-// adviceText says what can be done about reasons.
+// adviceText is the advice for reasons.
 func adviceText(reasons []string) (text string) {
 	for _, a := range message.Advise(reasons...) {
 		text += fmt.Sprintf("\n%s: %s\n", a.Reason, a.Do)

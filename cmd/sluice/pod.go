@@ -38,7 +38,7 @@ func (p *pod) register(set *pflag.FlagSet) {
 	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
 }
 
-// encrypted reports whether nothing between this host and the apiserver can read what is sent.
+// encrypted reports whether nothing between this host and the apiserver can read the connection.
 func (p *pod) encrypted() bool {
 	cfg, err := restConfig(p.kubeconfig, p.context)
 	if err != nil {

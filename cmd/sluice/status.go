@@ -24,7 +24,7 @@ type statusFlags struct {
 	wait   choice
 }
 
-// waits are what status can wait for.
+// waits are the values of --wait.
 var waits = map[string]func(*see.Status) bool{
 	"ready": func(s *see.Status) bool { return s.Well() },
 	"synced": func(s *see.Status) bool {

@@ -81,7 +81,7 @@ func (f *whyFlags) run(ctx context.Context, target string, out io.Writer) error 
 	return no{}
 }
 
-// sourceHeader is the header by which Sluice tells those who ask for it how it has answered.
+// sourceHeader is the header by which Sluice tells a client, if asked, how it has answered.
 const sourceHeader = "Sluice-Source"
 
 // explain makes a request, and reads the head of the answer.
@@ -127,7 +127,7 @@ func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation
 	return explanationOf(resp), nil
 }
 
-// explanationOf says what the head of an answer tells; of a refusal, also its message.
+// explanationOf explains an answer by its head, and a refusal also by its message.
 func explanationOf(resp *http.Response) *why.Explanation {
 	source, reason, _ := strings.Cut(resp.Header.Get(sourceHeader), "; ")
 	reason, _, _ = strings.Cut(reason, "; ")

@@ -30,7 +30,7 @@ func (h *Heap[T]) Update(x T, in bool) {
 	}
 }
 
-// order is what container/heap needs of a Heap.
+// order implements heap.Interface for a Heap.
 type order[T any] Heap[T]
 
 // Len implements heap.Interface.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Caller is the holder of places and memory. Callers of one Group share what the group gets.
+// Caller is the holder of places and memory. Callers of one Group share its part.
 type Caller struct {
 	Group, Name string
 	System      bool // the cluster depends on it

@@ -7,7 +7,7 @@ import (
 	"sluice/proxy/message"
 )
 
-// Explanation says what has become of a request, why, and what can be done.
+// Explanation is the outcome of a request, its reason, and advice.
 type Explanation struct {
 	Verdict string `json:"verdict"` // one of Classes, or Unknown
 	// Reason is the label reason of the metrics. It is empty for a request that is invalid.

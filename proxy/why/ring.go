@@ -24,8 +24,8 @@ const (
 var Classes = [classes]string{"passed", "served", "refused", "failed"}
 
 const (
-	// perClass is how many requests of authenticated callers are kept of each class, and ofStrangers how many of the others, who
-	// push out only each other's.
+	// perClass is how many requests of authenticated callers are kept of each class, and ofStrangers how many of the others,
+	// which push out only each other's.
 	perClass    = 200
 	ofStrangers = 50
 	// mostText bounds the text of one request, so that all of them take less than a MiB.
@@ -112,7 +112,7 @@ func (r *Ring) Add(class int, q *Request) {
 	}
 }
 
-// Seen is a kept request as everybody may see it who may see the metrics.
+// Seen is a kept request as each reader of the metrics may see it.
 type Seen struct {
 	ID       string    `json:"id"`
 	At       time.Time `json:"at"`
@@ -126,7 +126,7 @@ type Seen struct {
 	Agent    string    `json:"agent"`
 }
 
-// Hidden stands for what the reader may not see.
+// Hidden replaces a text that the reader may not see.
 const Hidden = "…"
 
 // Last returns the requests of a class, the newest first.
@@ -160,7 +160,7 @@ func (r *Ring) Find(id string, names bool) (Seen, bool) {
 	return Seen{}, false
 }
 
-// idOf returns what stands before the number of a request.
+// idOf returns the part before the number of a request.
 func idOf(class, caller int) string { return Classes[class] + "-" + callers[caller] }
 
 // seen returns the request with a number.
@@ -194,7 +194,7 @@ func (s *slot) seen(names bool) Seen {
 	return q
 }
 
-// Explain says what has become of the request.
+// Explain describes the outcome of the request.
 func (s *Seen) Explain() *Explanation {
 	answer := fmt.Sprintf("%s %s, %s, code %d", s.Verb, s.Resource, s.At.UTC().Format("15:04:05 UTC"), s.Code)
 	if s.End != "" {
