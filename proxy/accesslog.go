@@ -11,6 +11,7 @@ import (
 
 	"sluice/proxy/flood"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 	"sluice/proxy/why"
 )
 
@@ -44,24 +45,25 @@ func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool, kept 
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := a.begin(w, r)
 			defer l.end()
-			next.ServeHTTP(&l.recorder, r)
+			next.ServeHTTP(l.Recorder, r)
 		})
 	}
 }
 
 // loggedRequest is a request that is logged when it ends.
 type loggedRequest struct {
-	recorder
+	*response.Recorder
 	*accessLog
-	r     *http.Request
-	info  *request.Info
-	costs costs
+	r      *http.Request
+	info   *request.Info
+	length length
+	costs  costs
 }
 
 func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest {
-	l := &loggedRequest{accessLog: a, r: r, info: request.From(r.Context())}
+	l := &loggedRequest{Recorder: response.NewRecorder(w, r), accessLog: a, r: r, info: request.From(r.Context())}
 	l.info.Received = time.Now()
-	l.recorder = recorder{ResponseWriter: w, onHeader: l.header}
+	l.OnHeader(l.header)
 	a.metrics.begin(l.info)
 	return l
 }
@@ -76,6 +78,7 @@ func (l *loggedRequest) header(code int) {
 	}
 	l.metrics.respond(l.info, code)
 	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
+	l.OnWrite(l.length.wrote)
 	l.costs.begun(l, code)
 	if l.opens(code) {
 		endSpan(l.r, l.info, code)
@@ -118,15 +121,15 @@ func (l *loggedRequest) keep(code int) {
 
 func (l *loggedRequest) end() {
 	duration := time.Since(l.info.Received)
-	l.keep(l.code)
+	l.keep(l.Code)
 	l.length.wrote(0)
-	l.metrics.end(l.r, l.info, l.code, duration)
+	l.metrics.end(l.r, l.info, l.Code, duration)
 	l.costs.add(l, true)
 	l.costs.watch.Close()
-	endSpan(l.r, l.info, l.code)
+	endSpan(l.r, l.info, l.Code)
 	writeLine(l.line(), func() []zap.Field {
-		f := append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))
-		if l.opens(l.code) && l.info.Outcome.End != "" {
+		f := append(fields(l.r, l.info), zap.Int("code", l.Code), zap.Int64("bytes", l.Bytes), zap.Duration("duration", duration))
+		if l.opens(l.Code) && l.info.Outcome.End != "" {
 			f = append(f, zap.String("end", string(l.info.Outcome.End)))
 		}
 		return f
@@ -135,7 +138,7 @@ func (l *loggedRequest) end() {
 
 // line returns the line of a finished request; nil if it has none.
 func (l *loggedRequest) line() *zapcore.CheckedEntry {
-	if isRefusal(l.info, l.code) {
+	if isRefusal(l.info, l.Code) {
 		return l.refused.Check(zap.InfoLevel, "request")
 	}
 	return l.log.Check(zap.InfoLevel, "request")

@@ -6,6 +6,7 @@ import (
 
 	"sluice/proxy/audit"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 // withAudit records the requests that Sluice answers itself in the audit log, when they end, and a
@@ -17,11 +18,12 @@ func withAudit(log *audit.Log) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			info, received := request.From(r.Context()), time.Now()
-			rec := &recorder{ResponseWriter: w, onHeader: func(code int) {
+			rec := response.RecorderOf(w)
+			rec.OnHeader(func(code int) {
 				if info.Verb == "watch" && code == http.StatusOK && info.Outcome.OwnResponse() {
 					log.ResponseStarted(r, received, code)
 				}
-			}}
+			})
 			defer func() {
 				failure := recover()
 				switch {
@@ -29,7 +31,7 @@ func withAudit(log *audit.Log) func(http.Handler) http.Handler {
 				case failure != nil && failure != http.ErrAbortHandler:
 					log.Panic(r, received)
 				default:
-					log.ResponseComplete(r, received, rec.code)
+					log.ResponseComplete(r, received, rec.Code)
 				}
 				if failure != nil {
 					panic(failure)

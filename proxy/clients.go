@@ -47,12 +47,13 @@ func (c *costs) open(l *loggedRequest) {
 		Selects: selects(info), Cached: info.Outcome.Source == request.SourceCache, Reason: info.Outcome.Reason,
 	})
 	info.Watch, c.turn = c.watch, table.Turn()
-	l.onWrite = func() {
+	l.OnWrite(func(n int) {
+		l.length.wrote(n)
 		if turn := table.Turn(); turn != c.turn {
 			c.turn = turn
 			c.add(l, false)
 		}
-	}
+	})
 }
 
 // selects describes in words the selection of a watch, without names of objects.
@@ -74,16 +75,16 @@ const byNode = "spec.nodeName="
 // add counts the difference to the last call; ended says that the request has ended.
 func (c *costs) add(l *loggedRequest, ended bool) {
 	info, r := l.info, l.r
-	encoded := l.bytes
+	encoded := l.Bytes
 	if l.length.compressed {
 		encoded = info.Encoded
 	}
 	u := clients.Use{
-		Key: clientKey(r, info, l.code), Verb: clientVerb(info), Outcome: clientOutcome(info, l.code), Reason: info.Outcome.Reason,
+		Key: clientKey(r, info, l.Code), Verb: clientVerb(info), Outcome: clientOutcome(info, l.Code), Reason: info.Outcome.Reason,
 		Ended: ended, Address: host(r), Took: time.Since(l.info.Received), Format: c.format, Compressed: c.compressed, Scanned: info.Scanned,
-		Encoded: encoded - c.encoded, Sent: l.bytes - c.sent, Events: info.Events - c.events, Listed: info.Listed - c.listed,
+		Encoded: encoded - c.encoded, Sent: l.Bytes - c.sent, Events: info.Events - c.events, Listed: info.Listed - c.listed,
 	}
-	c.encoded, c.sent, c.events, c.listed = encoded, l.bytes, info.Events, info.Listed
+	c.encoded, c.sent, c.events, c.listed = encoded, l.Bytes, info.Events, info.Listed
 	worth := l.metrics.Clients.Add(&u)
 	if u.Outcome == clients.Served {
 		l.metrics.avoided.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource).Add(worth.Seconds())

@@ -108,7 +108,6 @@ func New(o Options) *Gateway {
 		SlowReaders: g.slowReaders, CPU: o.CPU,
 	})
 	g.handler = chain(g.reads,
-		response.WithFrames,
 		withRequestInfo, // parses the request, once
 		connections.WithConnection,
 		withAccessLog(o.Log, o.Metrics, &g.debugHeaders, &g.kept),

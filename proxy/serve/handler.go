@@ -106,7 +106,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, info *request.I
 		defer q.end()
 		defer err.End()
 		info.Placed = q.leave != nil
-		h.pass(&statusObserver{w, err.Begun}, r, info, err.Pass, q.leave)
+		recorder := response.RecorderOf(w)
+		recorder.OnHeader(err.Begun)
+		h.pass(recorder, r, info, err.Pass, q.leave)
 	default:
 		panic(http.ErrAbortHandler)
 	}

@@ -75,18 +75,3 @@ func refuseShard(p *plan.Plan, reason outcome.Pass) error {
 	}
 	return nil
 }
-
-// statusObserver calls begun with the status of a response.
-type statusObserver struct {
-	http.ResponseWriter
-	begun func(status int)
-}
-
-// Unwrap implements what http.ResponseController expects.
-func (o *statusObserver) Unwrap() http.ResponseWriter { return o.ResponseWriter }
-
-// WriteHeader implements http.ResponseWriter.
-func (o *statusObserver) WriteHeader(status int) {
-	o.begun(status)
-	o.ResponseWriter.WriteHeader(status)
-}

@@ -37,11 +37,11 @@ func (c *countingConn) Write(p []byte) (int, error) {
 func TestFramesFillTLSRecords(t *testing.T) {
 	const frames = 500
 	body := bytes.Repeat([]byte("x"), frames*FramePayload)
-	s := httptest.NewUnstartedServer(WithFrames(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if n, err := w.Write(body); n != len(body) || err != nil {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n, err := NewRecorder(w, r).Write(body); n != len(body) || err != nil {
 			t.Errorf("wrote %d of %d bytes, %v", n, len(body), err)
 		}
-	})))
+	}))
 	l := &countingListener{Listener: s.Listener}
 	s.Listener, s.EnableHTTP2 = l, true
 	s.StartTLS()
@@ -64,9 +64,7 @@ func TestFramesFillTLSRecords(t *testing.T) {
 func TestWritesAreNotSplitOverHTTP1(t *testing.T) {
 	var writes int
 	count := writerFunc(func(p []byte) (int, error) { writes++; return len(p), nil })
-	h := WithFrames(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3*FramePayload)) }))
-	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
-	h.ServeHTTP(count, r)
+	_, _ = NewRecorder(count, httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)).Write(make([]byte, 3*FramePayload))
 	if writes != 1 {
 		t.Errorf("%d writes", writes)
 	}
