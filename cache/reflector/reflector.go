@@ -39,10 +39,7 @@ type Reflector struct {
 	heldBack    bool        // no store has been published since cache.ErrHeldBack
 	cut         int         // streaming lists in a row that broke off or could not be read
 
-	connected atomic.Bool
-	contact   atomic.Int64 // when a watch opened, or its last event or bookmark arrived, in Unix nanoseconds
-	known     atomic.Int64 // when the last event or bookmark that was applied arrived, in Unix nanoseconds
-	lost      atomic.Int64 // when the last watch ended, in Unix nanoseconds; 0 while one is open
+	link
 
 	mu         sync.Mutex
 	endSession context.CancelCauseFunc // of the present session; guarded by mu
@@ -65,30 +62,12 @@ func New(source ListerWatcher, options Options) *Reflector {
 	return &Reflector{source: source, options: options}
 }
 
-// Connected reports whether a watch is open, and when it opened or its last event or bookmark arrived.
-func (r *Reflector) Connected() (bool, time.Time) {
-	return r.connected.Load(), time.Unix(0, r.contact.Load())
-}
-
-// Known returns when the last event or bookmark arrived that the store has applied. A watch that has opened tells nothing
-// of what happened before.
-func (r *Reflector) Known() time.Time { return time.Unix(0, r.known.Load()) }
-
 // StreamingLists reports whether the apiserver has streaming lists, as far as is known.
 func (r *Reflector) StreamingLists() bool { return !r.noWatchList.Load() }
 
 // Began returns when the store that is being published began to be read from the apiserver, so that it
 // shows everything that was committed by then. Only Publish may call it.
 func (r *Reflector) Began() time.Time { return r.began }
-
-// DisconnectedFor returns how long no watch has been open, 0 while one is. The store may be that
-// old.
-func (r *Reflector) DisconnectedFor() time.Duration {
-	if lost := r.lost.Load(); lost != 0 {
-		return time.Since(time.Unix(0, lost))
-	}
-	return 0
-}
 
 // Rebuild closes the store and starts a new session, for the given reason.
 func (r *Reflector) Rebuild(reason error) {

@@ -67,16 +67,13 @@ func endsSession(err error) bool {
 
 // applyLoop applies the events of a watch to the store until the watch ends, and reports whether there were any.
 func (r *Reflector) applyLoop(stream Stream) (delivered bool, err error) {
-	r.connected.Store(true)
-	r.lost.Store(0)
-	r.contact.Store(time.Now().UnixNano())
+	r.opened()
 	if r.store.Doubtful() {
 		defer r.endUnexplained(r.store)()
 	}
 	defer func() {
 		r.store.Doubt()
-		r.connected.Store(false)
-		r.lost.Store(time.Now().UnixNano())
+		r.closed()
 	}()
 	for {
 		event, err := stream.Next()

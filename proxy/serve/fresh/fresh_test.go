@@ -195,7 +195,7 @@ func TestARetryNeedsNoNewerVersionThanTheFirstAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := handlertest.New(t, servetest.HugeFoos(3), serve.Options{})
 		e.Apiserver.Set(9, 0)
-		p := &plan.Plan{Info: &request.Info{}, Verb: negotiate.List, Match: plan.MatchMostRecent, Resource: e.Resource}
+		p := &plan.Plan{Query: plan.Query{Info: &request.Info{}, Verb: negotiate.List, Match: plan.MatchMostRecent}, Resource: e.Resource}
 		a := &fresh.Attempt{Proofs: fresh.NewMetrics(nil).Since(time.Now()), Began: time.Now()}
 		if _, err := a.EnsureFresh(t.Context(), p, false); !errors.Is(err, outcome.NotProvenInTime) {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func TestContinueTokenIsThatOfTheRelease(t *testing.T) {
 	} {
 		for minor, prefix := range map[int]string{0: row.prefix[:len(row.prefix)-1], 37: row.prefix[:len(row.prefix)-1], 38: row.prefix, 39: row.prefix} {
 			c := &resources.CachedResource{Description: &discovery.Description{Minor: minor}}
-			p := &Plan{Resource: c, Read: &request.Read{Namespace: row.namespace}}
+			p := &Plan{Resource: c, Query: Query{Read: &request.Read{Namespace: row.namespace}}}
 			token, err := p.ContinueToken(7, row.last)
 			if want, _ := storage.EncodeContinue(row.next, prefix, 7); err != nil || token != want {
 				t.Errorf("%s in %q before 1.%d: %s, want %s: %v", row.last, row.namespace, minor, token, want, err)

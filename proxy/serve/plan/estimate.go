@@ -69,7 +69,7 @@ func (p *Plan) guess() int64 {
 
 // ConsistentGet reports whether the plan is of a get of the most recent state, which costs the apiserver
 // next to nothing.
-func (p *Plan) ConsistentGet() bool { return p.Verb == negotiate.Get && p.Match == MatchMostRecent }
+func (q *Query) ConsistentGet() bool { return q.Verb == negotiate.Get && q.Match == MatchMostRecent }
 
 // limited returns the bytes that the limit of a page permits, of an estimate of all.
 func (p *Plan) limited(bytes, each int64) int64 {

@@ -71,7 +71,7 @@ func TestNoLimitMakesTheSizeOfAReadOverflow(t *testing.T) {
 	for limit, want := range map[int64]int64{
 		0: whole, 1: each, 599: 599 * each, 1000: whole, math.MaxInt64: whole, math.MaxInt64/each + 1: whole, math.MaxInt64/each*2 + 3: whole,
 	} {
-		p := &Plan{Options: request.ListOptions{Limit: limit}}
+		p := &Plan{Query: Query{Options: request.ListOptions{Limit: limit}}}
 		if got := p.estimate(state).Bytes; got != want {
 			t.Errorf("limit %d: %d bytes of %d, want %d", limit, got, whole, want)
 		}
@@ -82,7 +82,7 @@ func TestRestOfAListIsWeighedFromItsPageOn(t *testing.T) {
 	state := servetest.Foos(600).Store.Snapshot()
 	each := AverageBytes(state)
 	for start, want := range map[int]int64{0: 600, 100: 500, 550: 50, 600: 0} {
-		p := &Plan{PageStart: tree.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), Options: request.ListOptions{Limit: 500}}
+		p := &Plan{Query: Query{PageStart: tree.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), Options: request.ListOptions{Limit: 500}}}
 		if rest := p.estimate(state).Rest; math.Abs(float64(rest-want*each)) > 1000 {
 			t.Errorf("from %d on: %d bytes of %d each, want %d objects", start, rest, each, want)
 		}

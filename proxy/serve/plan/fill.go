@@ -52,13 +52,13 @@ func AwaitSync(ctx context.Context, from Resources, gvr schema.GroupVersionResou
 // NoneToCome reports whether no store is being filled, and none is going to be.
 func NoneToCome(progress resources.Progress) bool { return progress.Changed == nil }
 
-func (p *Plan) fillPatience() time.Duration {
+func (q *Query) fillPatience() time.Duration {
 	switch {
-	case p.Verb == negotiate.Watch:
+	case q.Verb == negotiate.Watch:
 		return fillPatience
-	case p.Verb == negotiate.Get:
+	case q.Verb == negotiate.Get:
 		return 0 // a get costs the apiserver next to nothing
-	case p.Options.Limit > 0, p.Options.Continue != "", !p.Read.Whole():
+	case q.Options.Limit > 0, q.Options.Continue != "", !q.Read.Whole():
 		return pagePatience
 	}
 	return fillPatience

@@ -14,22 +14,22 @@ import (
 
 // parseOptions reads the query parameters and derives the version that may answer. It returns
 // UnservedOptions for parameters that the apiserver refuses.
-func (p *Plan) parseOptions() error {
+func (q *Query) parseOptions() error {
 	var err error
-	o := &p.Options
-	if *o, err = request.ParseListOptions(p.Info.Query); err != nil {
+	o := &q.Options
+	if *o, err = request.ParseListOptions(q.Info.Query); err != nil {
 		return outcome.UnservedOptions
 	}
-	if p.Version, err = ParseVersion(o.ResourceVersion); err != nil {
+	if q.Version, err = ParseVersion(o.ResourceVersion); err != nil {
 		return outcome.UnservedOptions
 	}
-	switch p.Verb {
+	switch q.Verb {
 	case negotiate.Get:
-		return p.parseGet()
+		return q.parseGet()
 	case negotiate.Watch:
-		return p.parseWatch()
+		return q.parseWatch()
 	default:
-		return p.parseList()
+		return q.parseList()
 	}
 }
 
@@ -45,18 +45,18 @@ func ParseVersion(text string) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-func (p *Plan) parseGet() error {
-	if p.Info.Query.Has("export") || len(content.IsPathSegmentName(p.Read.Name)) > 0 {
+func (q *Query) parseGet() error {
+	if q.Info.Query.Has("export") || len(content.IsPathSegmentName(q.Read.Name)) > 0 {
 		return outcome.UnservedOptions
 	}
-	p.matchVersion(false)
+	q.matchVersion(false)
 	return nil
 }
 
 // parseList reads the options of a list (wire.md 4.2, 4.3, 4.4).
-func (p *Plan) parseList() error {
-	o := &p.Options
-	if !validListOptions(o, p.Version) {
+func (q *Query) parseList() error {
+	o := &q.Options
+	if !validListOptions(o, q.Version) {
 		return outcome.UnservedOptions
 	}
 	if o.ResourceVersion == "0" || o.Limit < 0 {
@@ -64,13 +64,13 @@ func (p *Plan) parseList() error {
 	}
 	if o.Continue != "" {
 		var err error
-		p.Match = MatchExact
-		if p.Version, p.PageStart, err = parseContinue(o.Continue, p.Read.Namespace); err != nil {
+		q.Match = MatchExact
+		if q.Version, q.PageStart, err = parseContinue(o.Continue, q.Read.Namespace); err != nil {
 			return outcome.UnservedOptions
 		}
 		return nil
 	}
-	p.matchVersion(o.ResourceVersionMatch == string(metav1.ResourceVersionMatchExact) || o.ResourceVersionMatch == "" && o.Limit > 0)
+	q.matchVersion(o.ResourceVersionMatch == string(metav1.ResourceVersionMatchExact) || o.ResourceVersionMatch == "" && o.Limit > 0)
 	return nil
 }
 
@@ -93,22 +93,22 @@ func validListOptions(o *request.ListOptions, version uint64) bool {
 
 // parseWatch reads the options of a watch (wire.md 7.2, 7.3). Without a version, or from any version,
 // a watch begins with initial events by default.
-func (p *Plan) parseWatch() error {
-	o := &p.Options
+func (q *Query) parseWatch() error {
+	o := &q.Options
 	if !validWatchOptions(o) {
 		return outcome.UnservedOptions
 	}
-	if p.Read.Legacy && (o.SendInitialEvents != nil || p.Info.Query.Has("watch")) {
+	if q.Read.Legacy && (o.SendInitialEvents != nil || q.Info.Query.Has("watch")) {
 		return outcome.UnservedOptions // combinations of the deprecated path with newer parameters
 	}
-	p.InitialEvents = o.InitialEvents()
-	p.matchVersion(!p.InitialEvents)
+	q.InitialEvents = o.InitialEvents()
+	q.matchVersion(!q.InitialEvents)
 	return nil
 }
 
 // StreamingList reports whether a bookmark ends the initial events of a watch, which the deprecated paths do not have.
-func (p *Plan) StreamingList() bool {
-	return p.InitialEvents && p.Options.AllowBookmarks && !p.Info.LegacyWatchPath
+func (q *Query) StreamingList() bool {
+	return q.InitialEvents && q.Options.AllowBookmarks && !q.Info.LegacyWatchPath
 }
 
 func validWatchOptions(o *request.ListOptions) bool {
@@ -122,15 +122,15 @@ func validWatchOptions(o *request.ListOptions) bool {
 }
 
 // matchVersion derives the match from the resource version; exact says what a version above 0 means.
-func (p *Plan) matchVersion(exact bool) {
+func (q *Query) matchVersion(exact bool) {
 	switch {
-	case p.Options.ResourceVersion == "":
-		p.Match = MatchMostRecent
-	case p.Version == 0:
-		p.Match = MatchAny
+	case q.Options.ResourceVersion == "":
+		q.Match = MatchMostRecent
+	case q.Version == 0:
+		q.Match = MatchAny
 	case exact:
-		p.Match = MatchExact
+		q.Match = MatchExact
 	default:
-		p.Match = MatchNotOlderThan
+		q.Match = MatchNotOlderThan
 	}
 }

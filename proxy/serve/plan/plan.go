@@ -20,9 +20,8 @@ import (
 	"sluice/proxy/serve/outcome"
 )
 
-// Plan is what to serve: which objects of which resource, at which version, in which format. It does not
-// change once it is resolved.
-type Plan struct {
+// Query is what a read asks for, as far as the request alone tells.
+type Query struct {
 	Info    *request.Info
 	Verb    negotiate.Verb
 	Read    *request.Read // what is authorized, and what selection and key are made of
@@ -34,7 +33,12 @@ type Plan struct {
 	InitialEvents bool     // of a watch: it begins with the objects that exist
 	// LargeSelector reports whether the selectors are too large to be evaluated here. The read then passes, and Read has none.
 	LargeSelector bool
+}
 
+// Plan is what to serve: which objects of which resource, at which version, in which format. It does not
+// change once it is resolved.
+type Plan struct {
+	Query
 	Resource  *resources.CachedResource // nil until it is found
 	Selection Selection
 	Format    *encode.Format
@@ -98,7 +102,7 @@ const (
 // Parse returns what a request asks for, with the outcome.Pass of one that is never served, whose plan may lack all but
 // Info and Verb. Requests that the apiserver would refuse pass, so that the client gets the error of the apiserver.
 func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
-	p := &Plan{Info: info, Indexes: o.Indexes, resources: o.Resources}
+	p := &Plan{Query: Query{Info: info}, Indexes: o.Indexes, resources: o.Resources}
 	if err := p.checkRequest(r); err != nil {
 		return p, err
 	}
@@ -144,10 +148,10 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) e
 }
 
 // checkRequest accepts a get, list or watch of a whole resource by a caller who is authenticated, or could not be.
-func (p *Plan) checkRequest(r *http.Request) error {
-	info := p.Info
+func (q *Query) checkRequest(r *http.Request) error {
+	info := q.Info
 	verb, read := negotiate.ParseVerb(info.Verb)
-	p.Verb = verb
+	q.Verb = verb
 	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
 	plain := r.Method == http.MethodGet && read && !info.Upgrade && info.CanonicalPath() && (len(info.Parts) == 2) == named
 	switch {
@@ -160,9 +164,9 @@ func (p *Plan) checkRequest(r *http.Request) error {
 }
 
 // parseRead parses what the request selects.
-func (p *Plan) parseRead() error {
-	read, err := p.Info.Read()
-	if p.LargeSelector = errors.Is(err, request.ErrLargeSelector); p.LargeSelector {
+func (q *Query) parseRead() error {
+	read, err := q.Info.Read()
+	if q.LargeSelector = errors.Is(err, request.ErrLargeSelector); q.LargeSelector {
 		err = nil
 	}
 	switch {
@@ -171,8 +175,8 @@ func (p *Plan) parseRead() error {
 	case err != nil:
 		return outcome.UnservedOptions
 	}
-	if p.Read = read; !p.LargeSelector {
-		p.Info.Name = read.RequiredName()
+	if q.Read = read; !q.LargeSelector {
+		q.Info.Name = read.RequiredName()
 	}
 	return nil
 }
@@ -263,7 +267,7 @@ func (p *Plan) selectObjects() error {
 }
 
 // sharded reports whether the read has a shard selector. A get ignores it.
-func (p *Plan) sharded() bool { return p.Options.ShardSelector != "" && p.Verb != negotiate.Get }
+func (q *Query) sharded() bool { return q.Options.ShardSelector != "" && q.Verb != negotiate.Get }
 
 // OnlyHere reports whether the apiserver may ignore the shard selector of the read, which then should not pass.
 func (p *Plan) OnlyHere() bool {
@@ -271,4 +275,4 @@ func (p *Plan) OnlyHere() bool {
 }
 
 // Key returns the key of the object that a get names.
-func (p *Plan) Key() tree.Key { return tree.KeyOf(p.Read.Namespace, p.Read.Name) }
+func (q *Query) Key() tree.Key { return tree.KeyOf(q.Read.Namespace, q.Read.Name) }
