@@ -125,14 +125,14 @@ func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *pl
 }
 
 // checkStringList checks a slice type that is a message of its own, and counts its elements.
-func (tc *transcoder) checkStringList(b []byte, p *plan) (n int, err error) {
+func (src *source) checkStringList(b []byte, p *plan) (n int, err error) {
 	for i := 0; i < len(b); n++ {
 		f, err := readField(b, i)
 		if err == nil && (f.num != 1 || f.typ != wireBytes) {
 			err = ErrUnknownField
 		}
 		if err != nil {
-			return n, tc.errorAt(err, p, b, i)
+			return n, src.errorAt(err, p, b, i)
 		}
 		i = f.end
 	}

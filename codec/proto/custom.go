@@ -46,25 +46,25 @@ func (tc *transcoder) appendCustom(dst []byte, o op, sub *plan, b []byte, p *pla
 }
 
 // appendTime appends a Time or MicroTime, null if it is zero.
-func (tc *transcoder) appendTime(dst []byte, o op, b []byte, p *plan) ([]byte, error) {
+func (c *scalars) appendTime(dst []byte, o op, b []byte, p *plan) ([]byte, error) {
 	start := len(dst)
-	t, err := tc.readTimestamp(b, p)
+	t, err := c.readTimestamp(b, p)
 	switch {
 	case err != nil:
 		return dst, err
 	case o == opTime && t.seconds == zeroTime, o == opMicroTime && t.microTime().IsZero():
-		return tc.appendNull(dst), nil
+		return c.appendNull(dst), nil
 	case o == opTime:
 		dst = t.appendSeconds(append(dst, '"'))
 	default:
 		dst = t.appendMicros(append(dst, '"'))
 	}
-	return tc.closeText(dst, start), nil
+	return c.closeText(dst, start), nil
 }
 
 // quantity appends the text of resource.Quantity{1: string}. No character of it needs escaping.
-func (tc *transcoder) quantity(dst, b []byte, p *plan) ([]byte, error) {
-	s, found, err := tc.readSingleString(b, p)
+func (src *source) quantity(dst, b []byte, p *plan) ([]byte, error) {
+	s, found, err := src.readSingleString(b, p)
 	switch {
 	case err != nil:
 		return dst, err
@@ -73,7 +73,7 @@ func (tc *transcoder) quantity(dst, b []byte, p *plan) ([]byte, error) {
 	}
 	dst, err = appendQuantity(dst, s)
 	if err != nil {
-		return dst, fmt.Errorf("%w: %w", tc.errorAt(ErrValue, p, s, 0), err)
+		return dst, fmt.Errorf("%w: %w", src.errorAt(ErrValue, p, s, 0), err)
 	}
 	return dst, nil
 }

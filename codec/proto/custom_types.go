@@ -41,16 +41,16 @@ var customTypes = map[reflect.Type]op{
 }
 
 // readDuration reads metav1.Duration{1: nanoseconds}.
-func (tc *transcoder) readDuration(b []byte, p *plan) (d time.Duration, err error) {
+func (src *source) readDuration(b []byte, p *plan) (d time.Duration, err error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {
 		case err != nil:
-			return d, tc.errorAt(err, p, b, i)
+			return d, src.errorAt(err, p, b, i)
 		case f.num != 1:
-			return d, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+			return d, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
 		case f.typ != wireVarint:
-			return d, tc.errorAt(ErrWireType, p, b, i)
+			return d, src.errorAt(ErrWireType, p, b, i)
 		}
 		d, i = time.Duration(f.value), f.end
 	}
@@ -59,16 +59,16 @@ func (tc *transcoder) readDuration(b []byte, p *plan) (d time.Duration, err erro
 
 // readSingleString reads a message whose only field is a string or bytes with number 1, and reports
 // whether the field is present. The last occurrence counts.
-func (tc *transcoder) readSingleString(b []byte, p *plan) (s []byte, found bool, err error) {
+func (src *source) readSingleString(b []byte, p *plan) (s []byte, found bool, err error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {
 		case err != nil:
-			return nil, false, tc.errorAt(err, p, b, i)
+			return nil, false, src.errorAt(err, p, b, i)
 		case f.num != 1:
-			return nil, false, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+			return nil, false, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
 		case f.typ != wireBytes:
-			return nil, false, tc.errorAt(ErrWireType, p, b, i)
+			return nil, false, src.errorAt(ErrWireType, p, b, i)
 		}
 		s, found, i = b[f.start:f.end], true, f.end
 	}
@@ -84,13 +84,13 @@ type intOrString struct {
 
 // readIntOrString reads intstr.IntOrString{1: type, 2: intVal, 3: strVal}; type is 0 for numbers
 // and 1 for strings.
-func (tc *transcoder) readIntOrString(b []byte, p *plan) (v intOrString, err error) {
+func (src *source) readIntOrString(b []byte, p *plan) (v intOrString, err error) {
 	typ := uint64(0)
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {
 		case err != nil:
-			return v, tc.errorAt(err, p, b, i)
+			return v, src.errorAt(err, p, b, i)
 		case f.num == 1 && f.typ == wireVarint:
 			typ = f.value
 		case f.num == 2 && f.typ == wireVarint:
@@ -98,14 +98,14 @@ func (tc *transcoder) readIntOrString(b []byte, p *plan) (v intOrString, err err
 		case f.num == 3 && f.typ == wireBytes:
 			v.text = b[f.start:f.end]
 		case f.num > 3:
-			return v, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+			return v, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
 		default:
-			return v, tc.errorAt(ErrWireType, p, b, i)
+			return v, src.errorAt(ErrWireType, p, b, i)
 		}
 		i = f.end
 	}
 	if typ > 1 {
-		return v, tc.errorAt(ErrValue, p, b, 0)
+		return v, src.errorAt(ErrValue, p, b, 0)
 	}
 	v.isString = typ == 1
 	return v, nil
@@ -113,8 +113,8 @@ func (tc *transcoder) readIntOrString(b []byte, p *plan) (v intOrString, err err
 
 // embeddedJSON returns the JSON in a RawExtension, FieldsV1 or JSONSchemaProps JSON: messages whose
 // only field is bytes. Nil stands for null.
-func (tc *transcoder) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
-	raw, found, err := tc.readSingleString(b, p)
+func (src *source) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
+	raw, found, err := src.readSingleString(b, p)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (tc *transcoder) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 	case o == opRawExtension:
 		cbor = len(raw) >= len(cborMagic) && string(raw[:len(cborMagic)]) == cborMagic
 		if !cbor && (len(raw) == 0 || !startsJSON(raw[0])) {
-			return nil, tc.errorAt(ErrValue, p, raw, 0)
+			return nil, src.errorAt(ErrValue, p, raw, 0)
 		}
 	case len(raw) == 0:
 		return nil, nil
@@ -135,7 +135,7 @@ func (tc *transcoder) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 	}
 	js, err := cborToJSON(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", tc.errorAt(ErrValue, p, raw, 0), err)
+		return nil, fmt.Errorf("%w: %w", src.errorAt(ErrValue, p, raw, 0), err)
 	}
 	return js, nil
 }
@@ -143,10 +143,10 @@ func (tc *transcoder) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 // printedSchemaField returns the field of a JSONSchemaPropsOr… that is printed, or nil for null.
 // The schema is field 1 next to an array and field 2 next to a bool; an array takes precedence over
 // the schema, and the schema over the bool. Source: the MarshalJSON methods of apiextensions.
-func (tc *transcoder) printedSchemaField(o op, p *plan, b []byte) (*planField, span, error) {
-	low := len(tc.spans)
-	spans, present, err := tc.indexFields(b, p)
-	tc.spans = tc.spans[:low]
+func (src *source) printedSchemaField(o op, p *plan, b []byte) (*planField, span, error) {
+	low := len(src.spans)
+	spans, present, err := src.indexFields(b, p)
+	src.spans = src.spans[:low]
 	switch {
 	case err != nil:
 		return nil, span{}, err

@@ -21,40 +21,40 @@ func number(b []byte, s span, o op) uint64 {
 }
 
 // appendNumber appends a number or bool. Error: ErrValue for NaN and infinities.
-func (tc *transcoder) appendNumber(dst []byte, o op, v uint64, b []byte, p *plan) ([]byte, error) {
+func (c *scalars) appendNumber(dst []byte, o op, v uint64, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opInt32:
-		return tc.appendInt(dst, int64(int32(v))), nil
+		return c.appendInt(dst, int64(int32(v))), nil
 	case opInt64:
-		return tc.appendInt(dst, int64(v)), nil
+		return c.appendInt(dst, int64(v)), nil
 	case opBool:
-		return tc.appendBool(dst, v != 0), nil
+		return c.appendBool(dst, v != 0), nil
 	case opUint32:
-		return tc.appendUint(dst, uint64(uint32(v))), nil
+		return c.appendUint(dst, uint64(uint32(v))), nil
 	case opUint64:
-		return tc.appendUint(dst, v), nil
+		return c.appendUint(dst, v), nil
 	}
 	x := math.Float64frombits(v)
 	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return dst, tc.errorAt(ErrValue, p, b, 0)
+		return dst, c.errorAt(ErrValue, p, b, 0)
 	}
-	return tc.appendFloat(dst, x), nil
+	return c.appendFloat(dst, x), nil
 }
 
 // appendStringList appends a slice type that is a message of its own.
-func (tc *transcoder) appendStringList(dst, b []byte, p *plan) ([]byte, error) {
-	n, err := tc.checkStringList(b, p)
+func (c *scalars) appendStringList(dst, b []byte, p *plan) ([]byte, error) {
+	n, err := c.checkStringList(b, p)
 	if err != nil {
 		return dst, err
 	}
 	start := len(dst)
-	dst = tc.openList(dst, cbor.Array, n)
+	dst = c.openList(dst, cbor.Array, n)
 	for i := 0; i < len(b); {
 		f, _ := readField(b, i) // checked
-		dst = tc.appendString(tc.appendComma(dst), b[f.start:f.end])
+		dst = c.appendString(c.appendComma(dst), b[f.start:f.end])
 		i = f.end
 	}
-	return tc.closeList(dst, cbor.Array, start), nil
+	return c.closeList(dst, cbor.Array, start), nil
 }
 
 // appendElements appends a slice; its length is known from the index.
@@ -74,17 +74,17 @@ func (tc *transcoder) appendElements(dst, b []byte, s span, f *planField, p *pla
 }
 
 // appendNumbers appends the elements of a slice of numbers or bools, packed or not.
-func (tc *transcoder) appendNumbers(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
+func (c *scalars) appendNumbers(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	for i := int(s.start); i < int(s.end); {
 		w, err := readField(b, i)
 		switch {
 		case err != nil:
-			return dst, tc.errorAt(err, p, b, i)
+			return dst, c.errorAt(err, p, b, i)
 		case w.num != f.num:
 		case w.typ == wireBytes:
-			dst, err = tc.appendPacked(dst, b[w.start:w.end], f, p)
+			dst, err = c.appendPacked(dst, b[w.start:w.end], f, p)
 		default:
-			dst, err = tc.appendNumber(tc.appendComma(dst), f.elem, w.value, b, p)
+			dst, err = c.appendNumber(c.appendComma(dst), f.elem, w.value, b, p)
 		}
 		if err != nil {
 			return dst, err
@@ -95,13 +95,13 @@ func (tc *transcoder) appendNumbers(dst, b []byte, s span, f *planField, p *plan
 }
 
 // appendPacked appends the numbers of one packed field.
-func (tc *transcoder) appendPacked(dst, b []byte, f *planField, p *plan) (_ []byte, err error) {
+func (c *scalars) appendPacked(dst, b []byte, f *planField, p *plan) (_ []byte, err error) {
 	for i := 0; i < len(b) && err == nil; {
 		var v uint64
 		if v, i = nextPacked(b, i, f.elem); i < 0 {
-			return dst, tc.errorAt(varintError(i), p, b, 0)
+			return dst, c.errorAt(varintError(i), p, b, 0)
 		}
-		dst, err = tc.appendNumber(tc.appendComma(dst), f.elem, v, b, p)
+		dst, err = c.appendNumber(c.appendComma(dst), f.elem, v, b, p)
 	}
 	return dst, err
 }

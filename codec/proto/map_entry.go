@@ -15,7 +15,7 @@ type mapEntry struct {
 
 // readMapEntry parses one entry of a map. Errors: the errors of readField, ErrUnknownField,
 // ErrWireType.
-func (tc *transcoder) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry, err error) {
+func (src *source) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry, err error) {
 	m.key = b[:0:0] // never nil
 	if n := len(b); n >= 4 && b[0] == entryKey<<3|wireBytes && b[1] < 0x80 {
 		// The common case: key and value as bytes, each with a length of one byte.
@@ -29,15 +29,15 @@ func (tc *transcoder) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry,
 		w, err := readField(b, i)
 		switch {
 		case err != nil:
-			return m, tc.errorAt(err, p, b, i)
+			return m, src.errorAt(err, p, b, i)
 		case w.num == entryKey && w.typ == wireBytes:
 			m.key = b[w.start:w.end]
 		case w.num == entryValue && w.typ == int(f.elem.wireType()):
 			m.value, m.number, m.hasValue = b[w.start:w.end], w.value, true
 		case w.num > entryValue:
-			return m, tc.fieldErrorAt(ErrUnknownField, p, uint64(w.num), b, i)
+			return m, src.fieldErrorAt(ErrUnknownField, p, uint64(w.num), b, i)
 		default:
-			return m, tc.errorAt(ErrWireType, p, b, i)
+			return m, src.errorAt(ErrWireType, p, b, i)
 		}
 		i = w.end
 	}

@@ -18,7 +18,7 @@ const microLayout = "2006-01-02T15:04:05.000000Z07:00"
 type timestamp struct{ seconds, nanos int64 }
 
 // readTimestamp reads the timestamp of a Time or MicroTime. An empty message is the zero time.
-func (tc *transcoder) readTimestamp(b []byte, p *plan) (t timestamp, err error) {
+func (src *source) readTimestamp(b []byte, p *plan) (t timestamp, err error) {
 	if len(b) == 0 {
 		return timestamp{seconds: zeroTime}, nil
 	}
@@ -26,11 +26,11 @@ func (tc *transcoder) readTimestamp(b []byte, p *plan) (t timestamp, err error) 
 		f, err := readField(b, i)
 		switch {
 		case err != nil:
-			return t, tc.errorAt(err, p, b, i)
+			return t, src.errorAt(err, p, b, i)
 		case f.num > timestampNanos:
-			return t, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+			return t, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
 		case f.typ != wireVarint:
-			return t, tc.errorAt(ErrWireType, p, b, i)
+			return t, src.errorAt(ErrWireType, p, b, i)
 		case f.num == timestampSeconds:
 			t.seconds = int64(f.value)
 		default:

@@ -16,9 +16,7 @@ const maxMergeFactor = 64
 
 // A transcoder is the state of one walk over one raw object. Transcoders are pooled.
 type transcoder struct {
-	notation
-	origin
-	spans   []span     // a stack with one frame per open message
+	scalars
 	entries []mapEntry // a stack of the maps whose entries must be sorted
 	scratch []byte     // for output of Check
 
@@ -27,8 +25,17 @@ type transcoder struct {
 	fragmented  bool // Check has seen a singular message in several parts
 }
 
-// origin is the raw object, for the offsets in errors.
-type origin struct{ root []byte }
+// scalars are the values that are written without a walk.
+type scalars struct {
+	notation
+	source
+}
+
+// source is the raw object that is read.
+type source struct {
+	root  []byte // for the offsets in errors
+	spans []span // a stack with one frame per open message
+}
 
 // A span is the position of a field in its message.
 type span struct {
@@ -58,27 +65,27 @@ func (tc *transcoder) free() {
 		return
 	}
 	tc.popEntries(0) // left behind by an error
-	*tc = transcoder{spans: tc.spans[:0], entries: tc.entries[:0], scratch: tc.scratch[:0]}
+	*tc = transcoder{scalars: scalars{source: source{spans: tc.spans[:0]}}, entries: tc.entries[:0], scratch: tc.scratch[:0]}
 	transcoderPool.Put(tc)
 }
 
 // offset returns the offset of b[i] in the raw object: every slice of the object ends where its
 // memory ends. Merged messages are copies; there it returns i.
-func (o origin) offset(b []byte, i int) int {
-	if at := cap(o.root) - cap(b) + i; at >= 0 && at <= len(o.root) {
+func (src *source) offset(b []byte, i int) int {
+	if at := cap(src.root) - cap(b) + i; at >= 0 && at <= len(src.root) {
 		return at
 	}
 	return i
 }
 
 // errorAt wraps a sentinel with the message type and the offset of b[i].
-func (o origin) errorAt(err error, p *plan, b []byte, i int) error {
-	return withOffset(err, p.name, o.offset(b, i))
+func (src *source) errorAt(err error, p *plan, b []byte, i int) error {
+	return withOffset(err, p.name, src.offset(b, i))
 }
 
 // fieldErrorAt wraps a sentinel with the message type, the field number and the offset of b[i].
-func (o origin) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int) error {
-	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, o.offset(b, i), err)
+func (src *source) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int) error {
+	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, src.offset(b, i), err)
 }
 
 // enter counts a level of nesting. Error: ErrTooDeep.
@@ -95,56 +102,56 @@ func (tc *transcoder) enter(p *plan, b []byte) error {
 //
 // It is one loop, because it reads every tag of every object: tags and lengths of one byte are the
 // common case and are decoded in place.
-func (tc *transcoder) indexFields(b []byte, p *plan) (spans []span, present set, err error) {
-	spans = tc.pushSpans(len(p.fields))
+func (src *source) indexFields(b []byte, p *plan) (spans []span, present set, err error) {
+	spans = src.pushSpans(len(p.fields))
 	for i := 0; i < len(b); {
 		head := i
 		tag := uint64(b[i])
 		if i++; tag >= 0x80 {
 			if tag, i = longVarint(b, head); i < 0 {
-				return nil, present, tc.errorAt(varintError(i), p, b, head)
+				return nil, present, src.errorAt(varintError(i), p, b, head)
 			}
 		}
 		num := tag >> 3
 		if num >= uint64(len(p.wire)) || !p.wire[num].known {
-			return nil, present, tc.fieldErrorAt(unknownTag(num), p, num, b, head)
+			return nil, present, src.fieldErrorAt(unknownTag(num), p, num, b, head)
 		}
 		w := &p.wire[num]
 		start, end := i, i
 		switch tag & 7 {
 		case wireBytes:
 			if i >= len(b) {
-				return nil, present, tc.fieldErrorAt(ErrTruncated, p, num, b, head)
+				return nil, present, src.fieldErrorAt(ErrTruncated, p, num, b, head)
 			}
 			size := uint64(b[i])
 			if start++; size >= 0x80 {
 				if size, start = longVarint(b, i); start < 0 {
-					return nil, present, tc.fieldErrorAt(varintError(start), p, num, b, head)
+					return nil, present, src.fieldErrorAt(varintError(start), p, num, b, head)
 				}
 			}
 			if size > uint64(len(b)-start) {
-				return nil, present, tc.fieldErrorAt(ErrTruncated, p, num, b, head)
+				return nil, present, src.fieldErrorAt(ErrTruncated, p, num, b, head)
 			}
 			end = start + int(size)
 		case wireVarint:
 			if _, end = varint(b, i); end < 0 {
-				return nil, present, tc.fieldErrorAt(varintError(end), p, num, b, head)
+				return nil, present, src.fieldErrorAt(varintError(end), p, num, b, head)
 			}
 		case wireFixed64:
 			if end += 8; end > len(b) {
-				return nil, present, tc.fieldErrorAt(ErrTruncated, p, num, b, head)
+				return nil, present, src.fieldErrorAt(ErrTruncated, p, num, b, head)
 			}
 		case wireFixed32:
-			return nil, present, tc.fieldErrorAt(ErrWireType, p, num, b, head)
+			return nil, present, src.fieldErrorAt(ErrWireType, p, num, b, head)
 		default:
-			return nil, present, tc.fieldErrorAt(ErrTag, p, num, b, head)
+			return nil, present, src.fieldErrorAt(ErrTag, p, num, b, head)
 		}
 		i = end
 		n := uint32(1)
 		switch {
 		case uint8(tag&7) != w.typ:
 			if n, err = packed(b[start:end], w, tag); err != nil {
-				return nil, present, tc.fieldErrorAt(err, p, num, b, head)
+				return nil, present, src.fieldErrorAt(err, p, num, b, head)
 			}
 			if n == 0 {
 				continue // an empty packed field has no elements
@@ -171,10 +178,10 @@ func (tc *transcoder) indexFields(b []byte, p *plan) (spans []span, present set,
 }
 
 // pushSpans pushes a frame of n spans.
-func (tc *transcoder) pushSpans(n int) []span {
-	low := len(tc.spans)
-	tc.spans = slices.Grow(tc.spans, n)[:low+n]
-	return tc.spans[low:]
+func (src *source) pushSpans(n int) []span {
+	low := len(src.spans)
+	src.spans = slices.Grow(src.spans, n)[:low+n]
+	return src.spans[low:]
 }
 
 // unknownTag returns the sentinel for a field number that the plan does not have.

@@ -73,23 +73,31 @@ func (k *kept[T]) get(list func() T) T {
 	return k.list
 }
 
+// clientLists are what clients cost, and which watches they have open.
+type clientLists struct {
+	table       *clients.Table
+	names       bool // are shown
+	clientRows  kept[*clients.ClientList]
+	openWatches kept[*clients.OpenWatchList]
+}
+
 // allClients returns a copy of all rows.
-func (s *Sampler) allClients() *clients.ClientList {
-	l := *s.clientRows.get(func() *clients.ClientList { return s.options.Clients.List(s.options.Names) })
+func (all *clientLists) allClients() *clients.ClientList {
+	l := *all.clientRows.get(func() *clients.ClientList { return all.table.List(all.names) })
 	l.Items = slices.Clone(l.Items)
 	return &l
 }
 
 // allWatches returns a copy of all open watches.
-func (s *Sampler) allWatches() *clients.OpenWatchList {
-	l := *s.openWatches.get(func() *clients.OpenWatchList { return s.options.Clients.Watches(s.options.Names) })
+func (all *clientLists) allWatches() *clients.OpenWatchList {
+	l := *all.openWatches.get(func() *clients.OpenWatchList { return all.table.Watches(all.names) })
 	l.Items = slices.Clone(l.Items)
 	return &l
 }
 
 // clientList returns the rows that a query selects, in its order.
-func (s *Sampler) clientList(q url.Values) *clients.ClientList {
-	l := s.allClients()
+func (all *clientLists) clientList(q url.Values) *clients.ClientList {
+	l := all.allClients()
 	without := func(name string, of func(*clients.Row) string) {
 		if want := q.Get(name); want != "" {
 			l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return !strings.Contains(of(&r), want) })
@@ -107,8 +115,8 @@ func (s *Sampler) clientList(q url.Values) *clients.ClientList {
 }
 
 // watchList returns the open watches that a query selects.
-func (s *Sampler) watchList(q url.Values) *clients.OpenWatchList {
-	l := s.allWatches()
+func (all *clientLists) watchList(q url.Values) *clients.OpenWatchList {
+	l := all.allWatches()
 	for name, of := range map[string]func(*clients.Watching) string{
 		"client":   func(w *clients.Watching) string { return w.Client },
 		"user":     func(w *clients.Watching) string { return w.User },
@@ -122,8 +130,8 @@ func (s *Sampler) watchList(q url.Values) *clients.OpenWatchList {
 }
 
 // newClientsView returns a page of rows, from the one with a number on.
-func (s *Sampler) newClientsView(q url.Values) *clientsView {
-	v := &clientsView{ClientList: s.clientList(q), Query: q, Names: s.options.Names}
+func (l *clientLists) newClientsView(q url.Values) *clientsView {
+	v := &clientsView{ClientList: l.clientList(q), Query: q, Names: l.names}
 	link := func(key, value string) string {
 		changed := url.Values{}
 		for _, k := range []string{"user", "agent", "resource", "ns", "by"} {
@@ -153,8 +161,8 @@ func (s *Sampler) newClientsView(q url.Values) *clientsView {
 }
 
 // newClientView returns the page of one client; nil if there is none.
-func (s *Sampler) newClientView(id string) *clientsView {
-	v := &clientsView{ClientList: s.allClients(), Names: s.options.Names}
+func (l *clientLists) newClientView(id string) *clientsView {
+	v := &clientsView{ClientList: l.allClients(), Names: l.names}
 	v.Items = slices.DeleteFunc(v.Items, func(r clients.Row) bool { return r.Client != id })
 	if len(v.Items) == 0 {
 		return nil
@@ -165,7 +173,7 @@ func (s *Sampler) newClientView(id string) *clientsView {
 		v.Total.Plus(r.Recent)
 		reasons = append(reasons, r.PassedBecause, r.RefusedBecause)
 	}
-	for _, w := range s.allWatches().Items {
+	for _, w := range l.allWatches().Items {
 		if w.Client == id && len(v.Watching) < mostRows {
 			v.Watching = append(v.Watching, w)
 			reasons = append(reasons, w.PassedBecause)

@@ -26,10 +26,10 @@ func (s *Sampler) Handler() http.Handler {
 	mux.HandleFunc("GET /limits", s.page(func(*http.Request) string { return "limits" }))
 	mux.HandleFunc("GET /r/{resource}", s.page(func(r *http.Request) string { return "r/" + r.PathValue("resource") }))
 	if s.options.Clients != nil {
-		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.newClientsView(r.URL.Query()) }))
-		mux.HandleFunc("GET /clients/{id}", s.clients(func(r *http.Request) *clientsView { return s.newClientView(r.PathValue("id")) }))
-		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientList))
-		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.watchList))
+		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientsView(r.URL.Query()) }))
+		mux.HandleFunc("GET /clients/{id}", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientView(r.PathValue("id")) }))
+		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientLists.clientList))
+		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.clientLists.watchList))
 	}
 	if s.options.Why != nil {
 		s.options.Why.handle(mux, s)
@@ -160,8 +160,6 @@ func (s *Sampler) page(name func(*http.Request) string) http.HandlerFunc {
 		if v == nil {
 			http.NotFound(w, r)
 			return
-		}
-		if v.Page == "overview" {
 		}
 		v.write(w)
 	}
