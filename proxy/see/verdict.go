@@ -2,6 +2,7 @@ package see
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -80,14 +81,14 @@ var rules = []struct {
 			return fmt.Sprintf("Stopping: %s watches are left.", count(f.Watches))
 		}},
 	{stateStarting, "After 30 s look at the kubeconfig and the network.", "", func(f *Facts) string {
-		if f.Upstream.Probed {
+		if f.Upstream.Probed || slices.ContainsFunc(f.Resources, func(r Resource) bool { return r.Synced }) {
 			return ""
 		}
 		return fmt.Sprintf("Starting: waiting for the first answer of %s.", f.Upstream.Address)
 	}},
 	{stateAway, "Repair the apiserver or the way to it. Sluice resumes by itself.",
 		"sluiceupstreamerrors", func(f *Facts) string {
-			if f.Upstream.Error == "" {
+			if f.Upstream.Error == "" || !f.Upstream.Probed {
 				return ""
 			}
 			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches end after two minutes of that, new reads fail.",

@@ -28,7 +28,8 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 	}{
 		{"well", stateWell, "2 resources are served", healthy(nil)},
 		{"stopping", stateStopping, "3 watches", healthy(func(f *Facts) { f.Stopping, f.Upstream.Error = true, "refused" })},
-		{"starting", stateStarting, "https://apiserver:6443", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error = false, "not probed yet" })},
+		{"starting", stateStarting, "https://apiserver:6443", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error, f.Resources = false, "not probed yet", nil })},
+		{"in sync before the first check", stateWell, "2 resources are served", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error = false, "not probed yet" })},
 		{"away", stateAway, "for 42\u00a0s: connection refused", healthy(func(f *Facts) {
 			f.Upstream.Error, f.Upstream.FailingSeconds, f.Resources[1].MismatchedSeconds = "connection refused", 42, new(1.0)
 		})},

@@ -7,6 +7,7 @@
     const k = e.dataset.k;
     cells.set(k, [...(cells.get(k) || []), e]);
   }
+  const still = !document.querySelector("main > :not(#verdict) [data-k], main > [data-k]"); // but for the verdict
   let source = null, heard = Date.now();
   const show = (event) => {
     heard = Date.now();
@@ -37,7 +38,7 @@
   setInterval(() => {
     const late = Math.round((Date.now() - heard) / 1000);
     document.body.classList.toggle("stale", late > 8);
-    age.textContent = late > 8 ? "no news from Sluice for " + late + " s" : "live, " + late + " s ago";
+    age.textContent = late > 8 ? "no news from Sluice for " + late + " s" : still ? "reload for newer values" : "live, " + late + " s ago";
     if (late > 8) connect();
   }, 1000);
   document.addEventListener("visibilitychange", connect);
