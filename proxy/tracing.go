@@ -20,10 +20,11 @@ func withTrace(t *trace.Tracer) func(http.Handler) http.Handler {
 			ctx, span := t.Begin(r, info.Acting, info.Received)
 			if span.Recorded() {
 				info.Span = span
-				trace.Past(ctx, "authenticate", info.Received, info.TokenReview)
+				if waited := info.TokenReview; !waited.Began.IsZero() {
+					trace.Past(ctx, "token review", waited.Began, waited.Ended)
+				}
 				request.SetContext(r, ctx)
 			}
-			info.TokenReview = nil // a watch would keep it for hours
 			next.ServeHTTP(w, r)
 		})
 	}

@@ -17,7 +17,6 @@ type proofs struct {
 	history     uint64 // the highest version up to which one of them needs the history
 	byWatch     uint64 // the highest version that a second watch has confirmed
 	secondWatch secondWatchSchedule
-	lastWatch   Shared // the second watch that has confirmed byWatch; nil for none
 }
 
 // confirm is waitFor that also has the apiserver confirm the state. It returns the proof that came
@@ -30,21 +29,7 @@ func (f *proofs) confirm(ctx context.Context, version uint64) (Proof, error) {
 	if err := f.waitFor(ctx, version); err != nil {
 		return "", err
 	}
-	return f.waited(ctx, version), nil
-}
-
-// waited returns the proof of a version that a read has waited for. What has brought it is shared; the store's own watch is not.
-func (f *proofs) waited(read context.Context, version uint64) Proof {
-	proof := f.proofOf(version)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case proof == ByInventory && f.inventory.shared != nil:
-		f.inventory.shared.Join(read)
-	case proof == BySecondWatch && f.lastWatch != nil:
-		f.lastWatch.Join(read)
-	}
-	return proof
+	return f.proofOf(version), nil
 }
 
 // confirmHistory is like confirm and waits until the history of the store is complete up to version,

@@ -26,7 +26,7 @@ func TestInventoryFromBeforeTheStoreIsNoProof(t *testing.T) {
 	scope := cache.Scope{Namespace: "a"}
 	for name, take := range map[string]func(ctx context.Context, f *Fence) error{
 		"that replaces a probe": func(ctx context.Context, f *Fence) error { _, err := f.currentVersion(ctx); return err },
-		"of a scope":            func(ctx context.Context, f *Fence) error { _, err := f.list(ctx, untraced{}, scope, 0); return err },
+		"of a scope":            func(ctx context.Context, f *Fence) error { _, err := f.list(ctx, scope, 0); return err },
 		"of the resource": func(ctx context.Context, f *Fence) error {
 			f.worker.claim(listing)
 			_, err := f.takeInventory(ctx, time.Minute)

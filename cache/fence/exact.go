@@ -30,7 +30,6 @@ func (f *inventories) confirmAt(ctx context.Context, version uint64, rest int64)
 	if e := f.joinExact(version, rest); e.version == version {
 		late := time.NewTimer(time.Until(e.began.Add(quickInventory)))
 		defer late.Stop()
-		e.shared.Join(ctx)
 		select {
 		case <-e.ended:
 		case <-late.C: // it goes on for the pages that follow
@@ -51,7 +50,7 @@ func (f *inventories) joinExact(version uint64, rest int64) exactInventory {
 	case f.exact.version == version, f.exact.runs, time.Now().Before(f.exact.retryAt):
 	case next == Forward:
 	default:
-		f.exact = exactInventory{version: version, runs: true, began: time.Now(), ended: make(chan struct{}), shared: f.share("inventory")}
+		f.exact = exactInventory{version: version, runs: true, began: time.Now(), ended: make(chan struct{})}
 		f.worker.want(listingAt)
 	}
 	return f.exact
@@ -63,10 +62,9 @@ func (f *inventories) takeInventoryAt(ctx context.Context) {
 	e := f.exact
 	f.mu.Unlock()
 	defer close(e.ended)
-	defer e.shared.End()
 	ctx, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
-	r, err := f.list(ctx, e.shared, cache.Scope{}, e.version)
+	r, err := f.list(ctx, cache.Scope{}, e.version)
 	if err == nil {
 		_, err = f.store.ConfirmState(r)
 		f.report(err)

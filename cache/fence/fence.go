@@ -47,49 +47,19 @@ type Fence struct {
 
 // base is what the parts of a fence share.
 type base struct {
-	store     *cache.Store
-	apiserver Apiserver
-	diverged  func(error)
-	allowance *allowance
-	worker    worker
-	decide    func(Question) Action // decides what is done for a question now
-	// Shares begins what the traces of reads show of work that they share; nil shows nothing. It must be set before Run.
-	Shares         func(name string) Shared
-	waitersChanged chan struct{} // holds one token after reads have begun or ceased to wait, or an inventory has ended
+	store          *cache.Store
+	apiserver      Apiserver
+	diverged       func(error)
+	allowance      *allowance
+	worker         worker
+	decide         func(Question) Action // decides what is done for a question now
+	waitersChanged chan struct{}         // holds one token after reads have begun or ceased to wait, or an inventory has ended
 
 	mu       sync.Mutex // guards the fields below, and those of the parts
 	rising   bool       // the last probe or inventory returned a version above the newest state's
 	risingAt time.Time  // when that was found out
 	missedAt time.Time  // when a read has waited for the store's own watch in vain
 	stats    Stats
-}
-
-// Shared is work that reads wait for, as their traces show it.
-type Shared interface {
-	// Join says that the read of a context waits for the work, or has waited for it.
-	Join(read context.Context)
-	// In returns a context for what the work asks the apiserver.
-	In(ctx context.Context) context.Context
-	// End ends the work.
-	End()
-}
-
-type untraced struct{}
-
-// Join implements Shared.
-func (untraced) Join(context.Context) {}
-
-// In implements Shared.
-func (untraced) In(ctx context.Context) context.Context { return ctx }
-
-// End implements Shared.
-func (untraced) End() {}
-
-func (f *base) share(name string) Shared {
-	if f.Shares == nil {
-		return untraced{}
-	}
-	return f.Shares(name)
 }
 
 // Stats describes the work of a fence for metrics.
@@ -203,7 +173,6 @@ func (f *base) charge(work time.Duration, bytes int64, uncharged bool) {
 
 // probe is one consistent LIST, whole or of one key, and the callers that share its answer.
 type probe struct {
-	shared  Shared
 	done    chan struct{} // closed when version and err are set
 	version uint64
 	err     error
@@ -225,7 +194,6 @@ type secondWatchSchedule struct {
 type inventoryRecord struct {
 	perObject int64     // length of the response for each object; zero before the first one
 	at        time.Time // when it ended
-	shared    Shared    // nil before the first one
 	retryAt   time.Time // after a failure
 	pending   uint64    // its version, if the store differed
 }
@@ -236,7 +204,6 @@ type exactInventory struct {
 	runs    bool
 	began   time.Time
 	ended   chan struct{}
-	shared  Shared
 	retryAt time.Time // after a failure
 }
 

@@ -38,9 +38,9 @@ type inventories struct {
 
 // list takes the inventory of a scope: of the present state, or of the state at exactly a version that is not 0. It
 // charges what that costs the apiserver, also if it fails.
-func (f *inventories) list(ctx context.Context, work Shared, scope cache.Scope, version uint64) (*cache.Inventory, error) {
+func (f *inventories) list(ctx context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error) {
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
-	r, err := f.apiserver.Inventory(work.In(ctx), scope, version)
+	r, err := f.apiserver.Inventory(ctx, scope, version)
 	var bytes int64
 	switch {
 	case err == nil, r != nil && r.Bytes > 0:
@@ -70,14 +70,11 @@ func (f *inventories) takeInventory(ctx context.Context, limit time.Duration) (v
 	defer f.worker.end(listing)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	shared := f.share("inventory")
-	defer shared.End()
-	shared.Join(ctx)
-	r, err := f.list(ctx, shared, cache.Scope{}, 0)
+	r, err := f.list(ctx, cache.Scope{}, 0)
 	f.mu.Lock()
 	switch now := time.Now(); {
-	case err == nil: // before the store wakes its readers, which join shared
-		f.inventory = inventoryRecord{perObject: perObject(r), at: now, shared: shared}
+	case err == nil:
+		f.inventory = inventoryRecord{perObject: perObject(r), at: now}
 	case !errors.Is(ctx.Err(), context.Canceled):
 		f.inventory.retryAt = now.Add(inventoryRetry)
 		if ctx.Err() != nil && r != nil && r.Len() > 0 { // objects that are too long for one inventory are so for the next

@@ -386,7 +386,7 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 func TestInventoryThatShowsADivergenceIsReported(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, _ *Fence) {
 		f := New(s.Store, changedCRD{a}, func() Cost { return usual }, a.report)
-		if _, err := f.list(t.Context(), untraced{}, cache.Scope{}, 0); !errors.Is(a.reported(), cache.ErrDiverged) {
+		if _, err := f.list(t.Context(), cache.Scope{}, 0); !errors.Is(a.reported(), cache.ErrDiverged) {
 			t.Errorf("got %v, reported %v", err, a.reported())
 		}
 	})

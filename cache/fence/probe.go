@@ -39,7 +39,7 @@ func (f *probes) currentVersion(ctx context.Context) (uint64, error) {
 	if refused := f.lastRefusal(); time.Now().Before(refused.until) {
 		return 0, refused.err
 	}
-	p := f.joinNextProbe(ctx)
+	p := f.joinNextProbe()
 	select {
 	case <-p.done:
 		return p.version, p.err
@@ -74,14 +74,13 @@ func (f *probes) versionFor(ctx context.Context, n Need) (version uint64, _ erro
 
 // joinNextProbe returns the probe that has not begun yet, so that its answer is not older than the
 // call.
-func (f *probes) joinNextProbe(read context.Context) *probe {
+func (f *probes) joinNextProbe() *probe {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nextProbe == nil {
-		f.nextProbe = &probe{done: make(chan struct{}), shared: f.share("probe")}
+		f.nextProbe = &probe{done: make(chan struct{})}
 		f.worker.want(asking)
 	}
-	f.nextProbe.shared.Join(read)
 	return f.nextProbe
 }
 
@@ -97,9 +96,8 @@ func (f *probes) runProbe(ctx context.Context) {
 	p := f.nextProbe
 	f.nextProbe = nil
 	f.mu.Unlock()
-	defer p.shared.End()
 	before := f.store.Snapshot().Version
-	p.version, p.err = f.ask(p.shared.In(ctx))
+	p.version, p.err = f.ask(ctx)
 	if p.err == nil && p.version < before {
 		p.err = cache.Behind(p.version, before)
 	}

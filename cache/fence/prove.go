@@ -66,7 +66,7 @@ func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err
 	case next == Refuse && n.What == State:
 		return a, errStalled
 	case next == TakeInventoryOf:
-		if i, err := f.list(ctx, untraced{}, *n.Scope, 0); err == nil {
+		if i, err := f.list(ctx, *n.Scope, 0); err == nil {
 			return Answer{Version: i.Version, Proof: ByInventory, Inventory: i}, nil
 		}
 	}
@@ -81,7 +81,7 @@ func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err
 		a.Proof = UpToDate
 		return a, nil
 	case f.waitBriefly(ctx, a.Version, f.next(&n, Known).For):
-		a.Proof = f.waited(ctx, a.Version)
+		a.Proof = f.proofOf(a.Version)
 		return a, nil
 	case n.MayPass != nil && f.next(&n, Waited).Do == Forward:
 		return a, read.pass()

@@ -37,14 +37,13 @@ func (f *proofs) runSecondWatch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, secondWatchLimit)
 	defer cancel()
 	start, bookmarks := time.Now(), 0
-	proof, shared := cache.Silence{Last: f.store.Streamed()}, f.share("second watch")
-	defer shared.End()
+	proof := cache.Silence{Last: f.store.Streamed()}
 	_ = f.apiserver.SecondWatch(ctx, proof.Last,
 		func(version uint64) { proof.Last = max(proof.Last, version) },
 		func(version uint64) {
 			bookmarks++
 			proof.Version = version
-			f.applySilence(ctx, proof, shared)
+			f.applySilence(ctx, proof)
 		})
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,13 +57,13 @@ func (f *proofs) runSecondWatch(ctx context.Context) {
 
 // applySilence applies a proof as soon as the store has the events of the second watch, unless the store becomes
 // doubtful before.
-func (f *proofs) applySilence(ctx context.Context, proof cache.Silence, shared Shared) {
+func (f *proofs) applySilence(ctx context.Context, proof cache.Silence) {
 	var diverged error
 	confirmed := func() (ok bool) {
 		f.mu.Lock() // held until the proof is recorded: ConfirmComplete wakes readers that ask for it
 		defer f.mu.Unlock()
 		if ok, diverged = f.store.ConfirmComplete(proof); ok {
-			f.byWatch, f.lastWatch = max(f.byWatch, proof.Version), shared
+			f.byWatch = max(f.byWatch, proof.Version)
 		}
 		return ok || diverged != nil || f.store.Doubtful()
 	}

@@ -117,7 +117,6 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Log:        log.Named("resources"),
 		Watches:    metrics.upstream.Watch,
 		Filling:    c.access.SetFilling,
-		Shares:     shares(tracer),
 	})
 	metrics.registry.MustRegister(c.resources.Collector())
 	auditLog, err := c.auditLog(file.Audit, log, metrics)
@@ -158,14 +157,6 @@ func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics)
 	l := audit.New(out, log.Named("audit"), metrics.audit)
 	c.followers = append(c.followers, l.Run)
 	return l, nil
-}
-
-// shares returns what begins the spans of proofs; nil if nothing is traced.
-func shares(t *trace.Tracer) func(string) fence.Shared {
-	if t == nil {
-		return nil
-	}
-	return func(name string) fence.Shared { return t.Share(name) }
 }
 
 // tracer returns what records traces; nil if nothing does.
@@ -223,7 +214,7 @@ func (c *components) authenticator(file *config.File, reviews auth.Reviewer, met
 	o := auth.AuthenticatorOptions{
 		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Accounts: c.accounts,
 		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
-		Traced: file.Tracing.Endpoint != "", Memory: c.machine.Memory,
+		Memory: c.machine.Memory,
 	}
 	if *a.Tokens {
 		o.Reviews = reviews

@@ -55,8 +55,6 @@ type AuthenticatorOptions struct {
 	Anonymous bool
 	// Metrics counts the reviews; nil counts nothing.
 	Metrics *Metrics
-	// Traced notes on requests which review they have waited for, until their traces have shown it.
-	Traced bool
 }
 
 // FrontProxy is a proxy that authenticates callers and names them in headers, as the flags
@@ -242,14 +240,11 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 	}
 	// The authenticators delete the headers that they have verified.
 	address := accounts.ByAddress(request.AddressKey(r.RemoteAddr))
-	b := bearer{key: address, bytes: connections.RequestBytes(r)}
+	b := bearer{key: address, bytes: connections.RequestBytes(r), request: request.Lookup(r.Context())}
 	if user, known := connections.UserOf(r.Context()); known {
 		b.key = user
 	}
 	b.key.Name = r.RemoteAddr
-	if a.options.Traced {
-		b.request = request.Lookup(r.Context())
-	}
 	if a.options.Accounts != nil {
 		b.account = a.options.Accounts.Account(address)
 	}

@@ -276,17 +276,3 @@ func TestClientCertificatesAreVerified(t *testing.T) {
 		})
 	})
 }
-
-// TestOnlyTracedRequestsNoteTheirReview: an open watch would keep it.
-func TestOnlyTracedRequestsNoteTheirReview(t *testing.T) {
-	for _, traced := range []bool{false, true} {
-		runWith(t, func(o *AuthenticatorOptions) { o.Traced = traced }, func(t *testing.T, reviews *reviewAPI, access *Access) {
-			reviews.tokens["a"] = verified("jane")
-			r := newRequest("/api/v1/pods", token("a"))
-			authenticate(t, access.Authenticator, r)
-			if noted := request.From(r.Context()).TokenReview != nil; noted != traced {
-				t.Errorf("traced %v: noted %v", traced, noted)
-			}
-		})
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"sluice/proxy/queue"
-	"sluice/proxy/trace"
 )
 
 // places bounds the reviews that run at the same time. Those without an earlier positive result take
@@ -151,7 +150,7 @@ func (p place) leave(ctx context.Context, took time.Duration, answered, rejected
 // enter waits for a place.
 func (p *places) enter(ctx context.Context, known bool, by asker) (place, error) {
 	if known {
-		return place{of: p}, p.acquire(ctx)
+		return place{of: p}, p.all.Acquire(ctx, 1)
 	}
 	p.update()
 	turn, rests, err := p.turn(ctx, by)
@@ -161,21 +160,11 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (place, error)
 	case err != nil:
 		return place{}, err
 	}
-	if err := p.acquire(ctx); err != nil {
+	if err := p.all.Acquire(ctx, 1); err != nil {
 		turn.Leave()
 		return place{}, err
 	}
 	return place{p, turn, rests}, nil
-}
-
-// acquire waits for one of all places.
-func (p *places) acquire(ctx context.Context) error {
-	if p.all.TryAcquire(1) {
-		return nil
-	}
-	_, queued := trace.Start(ctx, "queue")
-	defer queued.End()
-	return p.all.Acquire(ctx, 1)
 }
 
 // turn waits for the turn of an unknown review. If it is suspect by then, it waits again among such: the reviews before it have

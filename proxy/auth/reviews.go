@@ -90,7 +90,6 @@ type reviews[V any] struct {
 
 // review is a review that runs.
 type review[V any] struct {
-	shared trace.Shared
 	done   chan struct{} // closed when value and err are set
 	value  V
 	err    error
@@ -143,6 +142,8 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 			return last.get(now, r.stale(ctx))
 		}
 	}
+	ctx, span := trace.Start(ctx, r.metrics.kind+" review")
+	defer span.End()
 	running := r.join(ctx, key, known, by, ask)
 	r.mu.Unlock()
 	defer r.leave(key, running)
@@ -150,7 +151,8 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		defer connections.Yield(ctx)()
 	}
 	if by.request != nil && !known {
-		by.request.TokenReview = &running.shared
+		by.request.TokenReview.Began = now
+		defer func() { by.request.TokenReview.Ended = time.Now() }()
 	}
 	usable := func() bool { return found && last.usable(now, r.stale(ctx)) }
 	late := time.NewTimer(stalePatience)
@@ -236,16 +238,11 @@ func (r *reviews[V]) forget(key digest) {
 func (r *reviews[V]) join(caller context.Context, key digest, known bool, by asker,
 	ask func(context.Context) (result[V], error)) *review[V] {
 	v := r.running[key]
-	starts := v == nil || known && !v.known
-	if starts {
-		v = &review[V]{done: make(chan struct{}), known: known}
-		v.shared.Begin(r.metrics.kind + " review")
-	}
-	v.shared.Join(caller)
-	if starts {
-		ctx, cancel := context.WithCancel(context.Background())
-		v.cancel, r.running[key] = cancel, v
-		go r.run(v.shared.In(ctx), key, v, by, ask)
+	if v == nil || known && !v.known {
+		ctx, cancel := context.WithCancel(trace.Below(context.Background(), caller))
+		v = &review[V]{done: make(chan struct{}), known: known, cancel: cancel}
+		r.running[key] = v
+		go r.run(ctx, key, v, by, ask)
 	}
 	v.waiting++
 	return v
@@ -268,7 +265,6 @@ func (r *reviews[V]) leave(key digest, v *review[V]) {
 // run makes a review. It ends at the latest after twice reviewTimeout.
 func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker, ask func(context.Context) (result[V], error)) {
 	defer v.cancel()
-	defer v.shared.End()
 	got, err := r.ask(ctx, v.known, by, ask)
 	r.mu.Lock()
 	defer r.mu.Unlock()

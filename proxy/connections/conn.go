@@ -182,7 +182,7 @@ func (c *conn) takeTurn() {
 	if c.place.Load() == nil || c.inBody() { // it was closed meanwhile, became its user's, or a request has begun
 		leave(&c.turn)
 	}
-	_ = turn.WaitUntraced(context.Background()) // until it closes, at the latest
+	_ = turn.Wait(context.Background()) // until it closes, at the latest
 	c.overdue = time.AfterFunc(longestTurn, turn.Leave)
 }
 

@@ -87,7 +87,7 @@ func (c *conn) admit(ctx context.Context) bool {
 		if _, refused := errors.AsType[*accounts.Refused](err); refused {
 			continue // there is less memory for strangers than when the number of places was set
 		}
-		if err != nil || entry.WaitUntraced(ctx) != nil {
+		if err != nil || entry.Wait(ctx) != nil {
 			return false
 		}
 		c.leaveEntry(entry)
@@ -119,7 +119,7 @@ func (c *conn) introduce(ctx context.Context) (entry *queue.Ticket, err error) {
 	if !place.HasStarted() {
 		c.limiter.awaitUsher()
 	}
-	if err := place.WaitUntraced(ctx); err != nil {
+	if err := place.Wait(ctx); err != nil {
 		return nil, err
 	}
 	entry = c.limiter.entry.Join(c.self(), 1, 0)

@@ -7,7 +7,6 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/heap"
-	"sluice/proxy/trace"
 )
 
 // Queue gives out places, for which requests wait. The next ones go to the group of accounts that has the
@@ -168,18 +167,8 @@ func (t *Ticket) HasStarted() bool {
 	}
 }
 
-// Wait waits until the request has its places, which its trace shows, or leaves the Queue, as it does if ctx ends first.
+// Wait waits until the request has its places, or leaves the Queue, as it does if ctx ends first.
 func (t *Ticket) Wait(ctx context.Context) error {
-	if t.HasStarted() {
-		return nil
-	}
-	_, queued := trace.Start(ctx, "queue")
-	defer queued.End()
-	return t.WaitUntraced(ctx)
-}
-
-// WaitUntraced is Wait without a span of its own.
-func (t *Ticket) WaitUntraced(ctx context.Context) error {
 	select {
 	case <-t.started:
 		return nil

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
-	"sluice/test/support/spantest"
 )
 
 // enterWithin waits no longer than a time for n places of a group that may have most.
@@ -296,24 +295,5 @@ func BenchmarkQueue(b *testing.B) {
 			leave, _ := q.Enter(b.Context(), keys[i%len(keys)])
 			leave()
 		}
-	})
-}
-
-func TestOnlyARequestThatWaitsHasASpanOfItsWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New(1)
-		ctx, ended := spantest.Sampled(t.Context())
-		leave, err := q.Enter(ctx, accounts.ByUser("jane"))
-		if err != nil || len(ended()) != 0 {
-			t.Errorf("%v, spans %v", err, ended())
-		}
-		go func() {
-			synctest.Wait()
-			leave()
-		}()
-		if leave, err = q.Enter(ctx, accounts.ByUser("jane")); err != nil || ended()["queue"] != 1 {
-			t.Errorf("%v, spans %v", err, ended())
-		}
-		leave()
 	})
 }

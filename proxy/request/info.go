@@ -34,8 +34,8 @@ type Info struct {
 
 	Received time.Time  // when the request arrived; set by the access log
 	Span     trace.Span // of the request, if it is sampled
-	// TokenReview is what authentication has waited for, nil if it has not: only the caller says whether the request is sampled.
-	TokenReview *trace.Shared
+	// TokenReview is how long authentication has waited for a review: only the caller says whether the request is sampled.
+	TokenReview struct{ Began, Ended time.Time }
 
 	Caller Caller // set by authentication
 	User   string // the name of the authenticated caller; empty if Unauthenticated and not anonymous

@@ -189,7 +189,6 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		Encoders: new(sync.Map), Now: r.options.Upstream.Clock.Now,
 		StreamingLists: e.reflector.StreamingLists(), session: session, entry: e, columnsChanged: make(chan struct{}),
 	}
-	c.Fence.Shares = r.options.Shares
 	e.prove(c.Began)
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.

@@ -48,8 +48,6 @@ type Options struct {
 	// Filling is called when stores begin to be filled, and when none is any more or they have been for long; it must not
 	// block. It may be nil.
 	Filling func(bool)
-	// Shares begins what traces show of the work of proofs; nil shows nothing.
-	Shares func(name string) fence.Shared
 }
 
 // Registry holds the cached resources. It is safe for concurrent use.

@@ -16,7 +16,6 @@ import (
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
-	"sluice/proxy/trace"
 )
 
 const (
@@ -167,8 +166,6 @@ func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 // await waits until the cache may show the read, which it reports, or for as long as the read may wait. A read waits for its
 // places, too, unless the store is likely to show it soon: what passes one after the other costs as much as what passes at once.
 func (h *Handler) await(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass, places int) (again bool) {
-	ctx, span := trace.Start(ctx, "room")
-	defer span.End()
 	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	defer cancel()
 	recovery := make(chan bool, 1)

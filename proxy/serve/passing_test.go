@@ -22,7 +22,6 @@ import (
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/test/support/servetest"
-	"sluice/test/support/spantest"
 )
 
 func TestReadsThatCostTheApiserverTakePlacesByTheirSize(t *testing.T) {
@@ -320,23 +319,6 @@ func TestAWatchHasItsPlacesUntilItsInitialEventsHaveEnded(t *testing.T) {
 		synctest.Wait()
 		if len(open) != 1 {
 			t.Error("a second one does not pass after that")
-		}
-	})
-}
-
-func TestWaitForRoomIsASpan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFilling(t)
-		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
-		h := newHerd(f.env)
-		h.read(1, servetest.FooList, nil) // takes all room
-		synctest.Wait()
-		r := h.Request(servetest.FooList, nil)
-		ctx, ended := spantest.Sampled(r.Context())
-		h.handler.ServeHTTP(&sink{header: http.Header{}}, r.WithContext(ctx))
-		h.expect(t, 1, map[string]int{"passed: not-in-sync": 1})
-		if got := ended(); got["room"] != 1 {
-			t.Errorf("spans %v", got)
 		}
 	})
 }

@@ -22,13 +22,17 @@ func Start(ctx context.Context, name string) (context.Context, Span) {
 	return start(ctx, name, trace.SpanKindInternal, time.Now())
 }
 
-// Past records a span under the one of ctx that has ended just now, and that has waited for shared work, nil for none.
-func Past(ctx context.Context, name string, began time.Time, waited *Shared) {
+// Past records a span under the one of ctx.
+func Past(ctx context.Context, name string, began, ended time.Time) {
 	if trace.SpanFromContext(ctx).IsRecording() {
-		ctx, s := start(ctx, name, trace.SpanKindInternal, began)
-		waited.Join(ctx)
-		s.End()
+		_, s := start(ctx, name, trace.SpanKindInternal, began)
+		s.span.End(trace.WithTimestamp(ended))
 	}
+}
+
+// Below returns a context whose spans are below the one of another context.
+func Below(ctx, above context.Context) context.Context {
+	return trace.ContextWithSpan(ctx, trace.SpanFromContext(above))
 }
 
 func start(ctx context.Context, name string, kind trace.SpanKind, began time.Time) (context.Context, Span) {

@@ -2,81 +2,104 @@ package trace
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"slices"
+	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"google.golang.org/protobuf/proto"
 )
 
-// sampled returns a Tracer that samples everything, and what its spans are recorded by.
-func sampled() (*Tracer, *tracetest.SpanRecorder) {
-	recorder := tracetest.NewSpanRecorder()
-	p := sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder))
-	return &Tracer{p, p.Tracer(scope)}, recorder
+func TestSpansAreSentWithTheHeadersOfTheEnvironment(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=a%20b, x=y=z,")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "cluster=c")
+	var names []string
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var got tracev1.TracesData
+		if err := proto.Unmarshal(body, &got); err != nil {
+			t.Error(err)
+		}
+		for _, a := range got.ResourceSpans[0].Resource.Attributes {
+			names = append(names, a.Key)
+		}
+		for _, s := range got.ResourceSpans[0].ScopeSpans[0].Spans {
+			names = append(names, s.Name)
+		}
+		if r.Header.Get("Api-Key") != "a b" || r.Header.Get("X") != "y=z" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.URL.Path != "/v1/traces" {
+			t.Errorf("%s with %v", r.URL, r.Header)
+		}
+	}))
+	defer collector.Close()
+	tracer, err := New(collector.URL+"/v1/traces", 1e6, "v1", zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, span := tracer.Begin(httptest.NewRequest("GET", "/", nil), nil, time.Now())
+	Past(ctx, "past", time.Now(), time.Now())
+	_, child := Start(Below(context.Background(), ctx), "child")
+	child.End()
+	span.End()
+	end(tracer)
+	for _, want := range []string{"GET", "past", "child", "cluster", "service.name"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("no %q in %v", want, names)
+		}
+	}
 }
 
-// Those who wait may come before, while and after the work is done; who is not sampled leaves no trace.
-func TestSharedWorkHasOneSpanToWhichTheOthersLink(t *testing.T) {
-	tracer, recorder := sampled()
-	waiter := func() (context.Context, Span) {
-		return tracer.Begin(httptest.NewRequest("GET", "/", nil), nil, time.Now())
+// end ends a tracer, which sends its last spans.
+func end(t *Tracer) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = t.Run(ended)
+}
+
+// The headers are credentials.
+func TestSpansFollowNoRedirect(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=secret")
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	collector := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer collector.Close()
+	core, logs := observer.New(zap.WarnLevel)
+	tracer, err := New(collector.URL, 1e6, "v1", zap.New(core))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for first := range 3 {
-		work, began := tracer.Share("work"), time.Now()
-		var waiters []Span
-		for moment := range 3 {
-			if moment == 1 {
-				ctx := work.In(t.Context())
-				if _, request := Start(ctx, "request"); request.Recorded() != (first == 0) {
-					t.Errorf("with the first waiter at %d, the request of the work is recorded: %v", first, request.Recorded())
-				}
-			}
-			if moment == 2 {
-				work.End()
-			}
-			ctx := t.Context()
-			if moment >= first {
-				var s Span
-				ctx, s = waiter()
-				waiters = append(waiters, s)
-			}
-			work.Join(ctx)
-		}
-		ended := recorder.Ended()
-		if len(ended) != first+1 {
-			t.Fatalf("%d spans of work ended, want %d", len(ended), first+1)
-		}
-		span := ended[first]
-		if span.Parent().SpanID() != waiters[0].span.SpanContext().SpanID() || span.StartTime().After(began) {
-			t.Errorf("the span of the work: %v", span)
-		}
-		for i, w := range waiters {
-			links := w.span.(sdk.ReadOnlySpan).Links()
-			if want := min(i, 1); len(links) != want || want == 1 && links[0].SpanContext.SpanID() != span.SpanContext().SpanID() {
-				t.Errorf("waiter %d has links %v", i, links)
-			}
+	_, span := tracer.Begin(httptest.NewRequest("GET", "/", nil), nil, time.Now())
+	span.End()
+	end(tracer)
+	if elsewhere.Load() > 0 || logs.FilterMessage("traces are not sent").Len() == 0 {
+		t.Errorf("%d requests elsewhere; logs %v", elsewhere.Load(), logs.All())
+	}
+}
+
+func TestHeadersOfTheEnvironmentAreAList(t *testing.T) {
+	for _, text := range []string{"a", "a=%zz"} {
+		t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", text)
+		if _, err := New("http://127.0.0.1:1/v1/traces", 0, "v1", zap.NewNop()); err == nil {
+			t.Errorf("no error for %q", text)
 		}
 	}
 }
 
 func TestNothingIsAllocatedWithoutASampledRequest(t *testing.T) {
 	var off *Tracer
-	var work Shared
 	r := httptest.NewRequest("GET", "/", nil)
 	allocated := testing.AllocsPerRun(100, func() {
 		ctx, span := off.Begin(r, nil, time.Time{})
 		ctx, child := Start(ctx, "child")
 		child.Set("key", "value")
 		child.End()
-		work.Join(ctx)
-		_ = work.In(ctx)
-		Past(ctx, "past", time.Time{}, &work)
-		pieces := InPieces(ctx, "pieces")
-		pieces.Done(pieces.Begin())
-		pieces.End()
+		Past(ctx, "past", time.Time{}, time.Time{})
 		span.Status(200)
 		span.End()
 	})
@@ -86,36 +109,4 @@ func TestNothingIsAllocatedWithoutASampledRequest(t *testing.T) {
 	if rt := off.Wrap("self", nil); rt != nil {
 		t.Errorf("wrapped: %v", rt)
 	}
-}
-
-// One span shows all pieces, and none shows that there was none.
-func TestPiecesAreOneSpan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracer, recorder := sampled()
-		ctx, _ := tracer.Begin(httptest.NewRequest("GET", "/", nil), nil, time.Now())
-		p := InPieces(ctx, "pieces")
-		p.End()
-		time.Sleep(time.Second) // before the first
-		began := time.Now()
-		for range 3 {
-			at := p.Begin()
-			time.Sleep(time.Millisecond)
-			p.Done(at)
-			time.Sleep(time.Second) // between two, and after the last
-		}
-		for range 2 {
-			p.End()
-		}
-		ended := recorder.Ended()
-		if len(ended) != 1 || ended[0].StartTime() != began || ended[0].EndTime().Sub(began) != 2*time.Second+3*time.Millisecond {
-			t.Fatalf("%v", ended)
-		}
-		got := map[string]int64{}
-		for _, a := range ended[0].Attributes() {
-			got[string(a.Key)] = a.Value.AsInt64()
-		}
-		if got["sluice.pieces"] != 3 || got["sluice.pieces_us"] != 3000 {
-			t.Errorf("attributes %v", got)
-		}
-	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -35,7 +35,7 @@ type Tracer struct {
 // The environment variables of OpenTelemetry set the rest, such as headers and attributes of the process.
 func New(endpoint string, perMillion int, version string, log *zap.Logger) (*Tracer, error) {
 	ctx := context.Background()
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+	collector, err := newCollector(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
@@ -47,7 +47,7 @@ func New(endpoint string, perMillion int, version string, log *zap.Logger) (*Tra
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are not sent", zap.Error(err)) }))
-	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(process),
+	p := sdk.NewTracerProvider(sdk.WithBatcher(otlptrace.NewUnstarted(collector)), sdk.WithResource(process),
 		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(float64(perMillion)/1e6))))
 	return &Tracer{p, p.Tracer(scope)}, nil
 }

@@ -18,7 +18,7 @@ func (e *Segments) compact() *Segments {
 	if c == nil {
 		return nil
 	}
-	return &Segments{Format: c, writer: c.Writer, events: e.events, selects: e.selects, budget: e.budget, Fresh: e.Fresh}
+	return &Segments{Format: c, writer: c.Writer, events: e.events, selects: e.selects, budget: e.budget}
 }
 
 // indented returns the indented text of a run that is shared; ages are as long in either form. A text that is not memoized
@@ -30,9 +30,7 @@ func (e *Segments) indented(compact *Segments, r tree.Run, scratch *[]byte) (*ta
 	}
 	text, err := compact.text(r, nil)
 	if err == nil {
-		at := e.Fresh.Begin()
 		text, err = text.Indented((*scratch)[:0], e.writer.AppendIndented)
-		e.Fresh.Done(at)
 	}
 	if err != nil {
 		return nil, e.Format.check(err)

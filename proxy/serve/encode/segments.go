@@ -9,7 +9,6 @@ import (
 	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/codec/table"
-	"sluice/proxy/trace"
 )
 
 // Segments encodes the objects of segments in one format, as the items of a list or as the
@@ -21,8 +20,6 @@ type Segments struct {
 	events  bool          // initial events of a watch, not items of a list
 	selects bool          // the runs are those of a selector
 	budget  *tree.Budget
-	// Fresh shows what is encoded for this reader, since no memo has it; nil shows nothing.
-	Fresh *trace.Pieces
 }
 
 // NewSegments returns an encoder of initial events, or of the items of a list. With selects, the runs are
@@ -117,7 +114,6 @@ func (e *Segments) text(r tree.Run, scratch *[]byte) (*table.Text, error) {
 
 // encode encodes objects, of Tables without their ages.
 func (e *Segments) encode(objects []*tree.Object) (*table.Text, error) {
-	defer e.Fresh.Done(e.Fresh.Begin())
 	text, apart := new(table.Text), *e
 	if e.Format.agesApart() {
 		apart.writer = e.writer.Ageless(&text.Ages)
@@ -156,7 +152,6 @@ func (e *Segments) Block(coding splice.Coding, r tree.Run) (*splice.Block, error
 }
 
 func (e *Segments) compress(coding splice.Coding, objects []*tree.Object) (*splice.Block, error) {
-	defer e.Fresh.Done(e.Fresh.Begin())
 	return compressBlock(coding, func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
 }
 

@@ -13,7 +13,6 @@ import (
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
-	"sluice/proxy/trace"
 )
 
 // Server answers lists and gets from the cache.
@@ -45,8 +44,6 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		p.Info.Scanned = int64(state.Count(p.Selection.Keys) - l.count)
 	}
 	e := encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)
-	e.Fresh = trace.InPieces(r.Context(), "encode")
-	defer e.Fresh.End()
 	out := newResponseWriter(w, r, work, encode.Growth*l.bytes, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
 	out.track(s.SlowReaders, p.Info)
@@ -187,10 +184,8 @@ func (w *itemsWriter) item(o *tree.Object) error {
 	if err := w.reserve(); err != nil {
 		return err
 	}
-	at := w.segments.Fresh.Begin()
 	var err error
 	w.buf, err = w.segments.AppendItem(w.buf, o)
-	w.segments.Fresh.Done(at)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
-	"sluice/test/support/spantest"
 )
 
 func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
@@ -265,22 +264,6 @@ func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
 		}
 		if got := r.Header.Get("Accept"); got != single {
 			t.Errorf("strict %v: the request of the caller has %s", strict, got)
-		}
-	}
-}
-
-// What memos have is not encoded.
-func TestListShowsWhatItEncodesItself(t *testing.T) {
-	e := handlertest.New(t, servetest.Foos(100), serve.Options{Encoded: tree.NewBudget(1 << 20)})
-	metadata := http.Header{"Accept": {"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}}
-	for _, want := range []int{1, 0} {
-		r := e.Request(servetest.FooList+"?resourceVersion=0", metadata)
-		ctx, ended := spantest.Sampled(r.Context())
-		if got := e.Do(httptest.NewRecorder(), r.WithContext(ctx)); got.Source != request.SourceCache {
-			t.Fatalf("%+v", got)
-		}
-		if got := ended()["encode"]; got != want {
-			t.Errorf("%d spans, want %d", got, want)
 		}
 	}
 }

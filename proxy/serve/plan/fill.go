@@ -8,7 +8,6 @@ import (
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/resources"
-	"sluice/proxy/trace"
 	"sluice/proxy/wait"
 )
 
@@ -24,8 +23,6 @@ const (
 // awaitFill waits until the store of the resource is in sync, but not if the fill fails, or is known to take longer than
 // the read would take at the apiserver.
 func (p *Plan) awaitFill(ctx context.Context, from Resources, deadline time.Time) {
-	ctx, span := trace.Start(ctx, "fill")
-	defer span.End()
 	patience := min(p.fillPatience(), time.Until(deadline))
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
