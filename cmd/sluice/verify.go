@@ -57,13 +57,13 @@ has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 i
 }
 
 // names completes names of resources.
-func (f *verifyFlags) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (f *verifyFlags) names(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	cfg, err := restConfig(f.kubeconfig, f.context)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	cfg.Timeout = 5 * time.Second // nobody waits longer for a shell
-	names, err := compare.Names(cfg)
+	names, err := compare.Names(c.Context(), cfg)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

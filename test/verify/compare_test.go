@@ -136,7 +136,7 @@ func TestVerifyExitsByWhatItFinds(t *testing.T) {
 		!strings.Contains(out, "does not serve it") || !strings.Contains(out, "DIFFERENT") || !strings.Contains(out, "missing    default/c  version -, at the apiserver ") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
-	if names, err := compare.Names(sluice.RESTConfig("admin")); err != nil || !slices.Contains(names, "configmaps") ||
+	if names, err := compare.Names(t.Context(), sluice.RESTConfig("admin")); err != nil || !slices.Contains(names, "configmaps") ||
 		!slices.Contains(names, "deployments.apps") || slices.Contains(names, "tokenreviews.authentication.k8s.io") {
 		t.Errorf("the shell completes %q, %v", names, err)
 	}

@@ -12,11 +12,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 )
 
 // Options says what to compare.
@@ -46,20 +43,19 @@ func Run(ctx context.Context, o Options, names []string) (*Verification, error) 
 	if err != nil {
 		return nil, err
 	}
-	mapper, err := o.mapper()
+	sluice.silence = cmp.Or(o.Silence, time.Minute)
+	apiserver.silence = sluice.silence
+	brief, cancel := context.WithTimeout(ctx, sluice.silence)
+	defer cancel()
+	all, err := discover(brief, o.Apiserver)
 	if err != nil {
 		return nil, err
 	}
-	sluice.silence = cmp.Or(o.Silence, time.Minute)
-	apiserver.silence = sluice.silence
 	v := &Verification{APIVersion: "sluice/v1alpha1", Kind: "Verification", Items: []Result{}}
 	var failed []error
 	var resources []schema.GroupVersionResource
 	for _, name := range names {
-		r, err := find(mapper, name)
-		if meta.IsNoMatchError(err) {
-			err = fmt.Errorf("the apiserver has no resource %q: kubectl api-resources lists those it has", name)
-		}
+		r, err := find(all, name)
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -82,40 +78,6 @@ func Run(ctx context.Context, o Options, names []string) (*Verification, error) 
 	return v, errors.Join(failed...)
 }
 
-// Names returns the names of the resources that can be compared.
-func Names(cfg *rest.Config) (names []string, err error) {
-	client, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	lists, err := client.ServerPreferredResources()
-	if len(lists) == 0 { // an extension server that is down is no reason
-		return nil, err
-	}
-	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "watch"}}, lists) {
-		version, _ := schema.ParseGroupVersion(list.GroupVersion)
-		for _, r := range list.APIResources {
-			names = append(names, version.WithResource(r.Name).GroupResource().String())
-		}
-	}
-	return names, nil
-}
-
-// mapper finds resources at the apiserver.
-func (o *Options) mapper() (meta.RESTMapper, error) {
-	cfg := rest.CopyConfig(o.Apiserver)
-	cfg.Timeout = cmp.Or(o.Silence, time.Minute)
-	client, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := restmapper.GetAPIGroupResources(client)
-	if err != nil {
-		return nil, fmt.Errorf("discovery: %w", err)
-	}
-	return restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), client, nil), nil
-}
-
 // path returns the path of a resource.
 func (o *Options) path(r schema.GroupVersionResource) string {
 	path := "/apis/" + r.Group + "/" + r.Version
@@ -126,17 +88,6 @@ func (o *Options) path(r schema.GroupVersionResource) string {
 		path += "/namespaces/" + o.Namespace
 	}
 	return path + "/" + r.Resource
-}
-
-// find finds pods, deployments.apps and deployments.v1.apps.
-func find(mapper meta.RESTMapper, name string) (schema.GroupVersionResource, error) {
-	full, short := schema.ParseResourceArg(name)
-	if full != nil {
-		if r, err := mapper.ResourceFor(*full); err == nil {
-			return r, nil
-		}
-	}
-	return mapper.ResourceFor(short.WithVersion(""))
 }
 
 // comparison compares one resource.

@@ -24,12 +24,13 @@ func serve(t *testing.T, asOf string, names func(resource string, look int) []st
 		resource := strings.TrimPrefix(r.URL.Path, "/api/v1/")
 		switch {
 		case r.URL.Path == "/api":
-			fmt.Fprint(w, `{"kind":"APIVersions","versions":["v1"]}`)
+			fmt.Fprint(w, `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[{"versions":[{"version":"v1","resources":[`+
+				`{"resource":"a","verbs":["list"]},{"resource":"b","verbs":["list"]},{"resource":"silent","verbs":["list"]}]}]}]}`)
 		case r.URL.Path == "/apis":
-			fmt.Fprint(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`)
-		case r.URL.Path == "/api/v1":
-			fmt.Fprint(w, `{"kind":"APIResourceList","groupVersion":"v1","resources":[`+
-				`{"name":"a","kind":"A","verbs":["list"]},{"name":"b","kind":"B","verbs":["list"]},{"name":"silent","kind":"S","verbs":["list"]}]}`)
+			fmt.Fprint(w, `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[`+
+				`{"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{"resource":"deployments","singularResource":"deployment",`+
+				`"shortNames":["deploy"],"verbs":["list","watch"]}]},{"version":"v1beta1","resources":[{"resource":"deployments","verbs":["list","watch"]}]}]},`+
+				`{"metadata":{"name":"late.io"},"versions":[{"version":"v2","resources":[{"resource":"deployments","verbs":["list"]}]}]}]}`)
 		case resource == "silent":
 			select {
 			case <-r.Context().Done():
@@ -77,11 +78,14 @@ func run(t *testing.T, sluice, apiserver func(string, int) []string, names ...st
 	return out.String(), err
 }
 
-// TestDifferencesRemainIfOthersCannotBeCompared: an unknown resource, one without the right, and one without an answer.
+// TestDifferencesRemainIfOthersCannotBeCompared: one without the right. An unknown resource is misuse: none is compared.
 func TestDifferencesRemainIfOthersCannotBeCompared(t *testing.T) {
 	sluice := func(resource string, _ int) []string { return map[string][]string{"a": {"x"}}[resource] }
-	got, err := run(t, sluice, always("x y"), "unicorns", "b", "a")
-	if got != "a.v1 2 of [y] [] [];" || err == nil || !strings.Contains(err.Error(), "unicorns") || !strings.Contains(err.Error(), "b.v1") {
+	got, err := run(t, sluice, always("x y"), "b", "a")
+	if got != "a.v1 2 of [y] [] [];" || err == nil || !strings.Contains(err.Error(), "b.v1") {
+		t.Errorf("%s %v", got, err)
+	}
+	if got, err := run(t, sluice, always("x y"), "unicorns", "a"); got != "" || err == nil || !strings.Contains(err.Error(), "unicorns") {
 		t.Errorf("%s %v", got, err)
 	}
 }
@@ -89,10 +93,6 @@ func TestDifferencesRemainIfOthersCannotBeCompared(t *testing.T) {
 // TestSilentServersEndALook: each of the two.
 func TestSilentServersEndALook(t *testing.T) {
 	o := Options{Sluice: serve(t, "7; age=0.1", nil), Apiserver: serve(t, "", always("x")), Silence: 200 * time.Millisecond}
-	mapper, err := (&Options{Apiserver: o.Apiserver}).mapper()
-	if err != nil || mapper == nil {
-		t.Fatal(err)
-	}
 	for _, cfg := range []*rest.Config{o.Sluice, o.Apiserver} {
 		e, err := newEndpoint(cfg)
 		if err != nil {
@@ -102,6 +102,27 @@ func TestSilentServersEndALook(t *testing.T) {
 		if _, err := e.list(t.Context(), "/api/v1/silent", nil, nil); err == nil || !strings.Contains(err.Error(), "silent for") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+func TestResourcesAreFoundByTheNamesOfKubectl(t *testing.T) {
+	cfg := serve(t, "", nil)
+	all, err := discover(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"a": "/v1, Resource=a", "deploy": "apps/v1, Resource=deployments", "Deployment": "apps/v1, Resource=deployments",
+		"deployments.apps": "apps/v1, Resource=deployments", "deployments.v1beta1.apps": "apps/v1beta1, Resource=deployments",
+		"deployments.late.io": "late.io/v2, Resource=deployments", "unicorns": "", "deployments.v3.apps": "",
+	} {
+		got, err := find(all, name)
+		if (err != nil) != (want == "") || err == nil && got.String() != want {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	if names, err := Names(t.Context(), cfg); err != nil || strings.Join(names, " ") != "deployments.apps" {
+		t.Errorf("%v, %v", names, err)
 	}
 }
 
