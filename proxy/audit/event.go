@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apiserver/pkg/apis/audit"
+	audit "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/request"
@@ -39,7 +39,8 @@ const (
 func event(r *http.Request, stage audit.Stage, received time.Time, status *metav1.Status) *audit.Event {
 	info := request.From(r.Context())
 	e := &audit.Event{
-		Level: audit.LevelMetadata, AuditID: types.UID(cut(info.AuditID, maxText)), Stage: stage,
+		TypeMeta: metav1.TypeMeta{APIVersion: audit.SchemeGroupVersion.String(), Kind: "Event"},
+		Level:    audit.LevelMetadata, AuditID: types.UID(cut(info.AuditID, maxText)), Stage: stage,
 		RequestURI: cut(r.URL.RequestURI(), maxText), Verb: info.Verb,
 		SourceIPs: sourceIPs(r), UserAgent: cut(r.UserAgent(), maxUserAgent),
 		ResponseStatus:           status,

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +13,7 @@ import (
 	"go.uber.org/zap"
 	"gopkg.in/natefinch/lumberjack.v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/apis/audit"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-	backend "k8s.io/apiserver/plugin/pkg/audit/log"
+	audit "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
 // Stdout is the path that means the standard output, as at the apiserver.
@@ -41,17 +40,11 @@ func (f File) Open() (io.WriteCloser, error) {
 }
 
 // Log is the audit log. It is safe for concurrent use.
-type Log struct {
-	queue  *queue
-	events interface {
-		ProcessEvents(events ...*audit.Event) bool
-	}
-}
+type Log struct{ queue *queue }
 
 // New returns a Log that writes to out and closes it when Run ends.
 func New(out io.WriteCloser, log *zap.Logger, m *Metrics) *Log {
-	q := newQueue(out, log, m)
-	return &Log{queue: q, events: backend.NewBackend(q, backend.FormatJson, auditv1.SchemeGroupVersion)}
+	return &Log{newQueue(out, log, m)}
 }
 
 // Run writes the queued events until ctx ends, and then, for up to five seconds, those that remain.
@@ -60,9 +53,18 @@ func (l *Log) Run(ctx context.Context) error {
 	return nil
 }
 
+func (l *Log) write(e *audit.Event) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		l.queue.lose(failed)
+		return
+	}
+	l.queue.add(line)
+}
+
 // ResponseStarted records that the headers of a long response, as of a watch, are sent.
 func (l *Log) ResponseStarted(r *http.Request, received time.Time, code int) {
-	l.events.ProcessEvents(event(r, audit.StageResponseStarted, received, &metav1.Status{Code: int32(code)}))
+	l.write(event(r, audit.StageResponseStarted, received, &metav1.Status{Code: int32(code)}))
 }
 
 // ResponseComplete records that a request has ended. The code is 0 if it ended without a response.
@@ -71,13 +73,13 @@ func (l *Log) ResponseComplete(r *http.Request, received time.Time, code int) {
 	if code == 0 { // as at the apiserver
 		status = &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"}
 	}
-	l.events.ProcessEvents(event(r, audit.StageResponseComplete, received, status))
+	l.write(event(r, audit.StageResponseComplete, received, status))
 }
 
 // Panic records that the handler of a request has failed. The value of the panic can contain objects, so
 // it is not recorded.
 func (l *Log) Panic(r *http.Request, received time.Time) {
-	l.events.ProcessEvents(event(r, audit.StagePanic, received, &metav1.Status{
+	l.write(event(r, audit.StagePanic, received, &metav1.Status{
 		Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
 	}))
 }

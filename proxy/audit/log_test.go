@@ -89,7 +89,7 @@ func TestEventsAreWrittenAsLinesBeforeRunEnds(t *testing.T) {
 		if err := json.Unmarshal([]byte(lines[0]), &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Stage != auditv1.StageResponseStarted || e.Level != auditv1.LevelMetadata || e.User.Username != "jane" || e.User.UID != "1" ||
+		if e.Kind != "Event" || e.APIVersion != "audit.k8s.io/v1" || e.Stage != auditv1.StageResponseStarted || e.Level != auditv1.LevelMetadata || e.User.Username != "jane" || e.User.UID != "1" ||
 			e.ImpersonatedUser.Username != "joe" || e.RequestURI != "/api/v1/namespaces/a/pods/p?resourceVersion=0" || e.Verb != "get" ||
 			*e.ObjectRef != (auditv1.ObjectReference{Resource: "pods", Namespace: "a", Name: "p", APIVersion: "v1"}) ||
 			e.ResponseStatus.Code != 200 || len(e.SourceIPs) != 1 || e.Annotations["sluice/source"] != "cache" ||

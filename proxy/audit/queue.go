@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"sync/atomic"
@@ -22,7 +21,8 @@ const (
 	reportEvery = time.Minute
 )
 
-// queue is a Writer of whole lines that never blocks: run writes them to the file.
+// queue takes lines and never blocks: run writes them to the file. The buffered backend of the apiserver bounds events
+// by their number alone, and says nothing of those that it drops.
 type queue struct {
 	out     io.WriteCloser
 	log     *zap.Logger
@@ -36,18 +36,17 @@ func newQueue(out io.WriteCloser, log *zap.Logger, m *Metrics) *queue {
 	return &queue{out: out, log: log, metrics: m, lines: make(chan []byte, maxEvents)}
 }
 
-// Write queues a line, or drops it if the queue is full. It always succeeds.
-func (q *queue) Write(line []byte) (int, error) {
+// add queues a line, or drops it if the queue is full.
+func (q *queue) add(line []byte) {
 	if q.bytes.Add(int64(len(line))) <= maxQueued {
 		select {
-		case q.lines <- bytes.Clone(line):
-			return len(line), nil
+		case q.lines <- line:
+			return
 		default:
 		}
 	}
 	q.bytes.Add(-int64(len(line)))
 	q.lose(dropped)
-	return len(line), nil
 }
 
 // lose counts an event that will not be in the file.
@@ -94,7 +93,7 @@ func (q *queue) writeUntil(ctx context.Context) {
 
 func (q *queue) write(line []byte) {
 	q.bytes.Add(-int64(len(line)))
-	if _, err := q.out.Write(line); err != nil {
+	if _, err := q.out.Write(append(line, '\n')); err != nil {
 		q.lose(failed)
 		return
 	}
