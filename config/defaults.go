@@ -19,6 +19,7 @@ func (f *File) Default() {
 	set(&f.Compatibility, Extended)
 	set(&f.Log.Level, "info")
 	set(&f.Log.Format, "json")
+	set(&f.Log.Requests, RequestsNotable)
 	set(&f.Authentication.TokenTTL.Duration, 10*time.Second)
 	set(&f.Authentication.Tokens, new(true))
 	set(&f.Authentication.ReviewsInFlight, 64)

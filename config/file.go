@@ -280,11 +280,20 @@ func (a *Admin) PlainHTTP() bool { return a.Access == AccessOpen && loopback(a.L
 
 // Log configures logging.
 type Log struct {
-	// Level is the least severe level that is logged. Access lines have level info.
+	// Level is the least severe level that is logged. Lines of requests have level info, and those that Requests leaves out debug.
 	Level string `json:"level,omitempty" reload:"true" enum:"debug,info,warn,error"`
 	// Format is how a line is written: as a JSON object, or as text.
 	Format string `json:"format,omitempty" enum:"json,console"`
+	// Requests is "notable" to log the requests that are refused, fail, get an error other than 404 and 409, or take longer than a
+	// second, or "all".
+	Requests string `json:"requests,omitempty" reload:"true" enum:"notable,all"`
 }
+
+// The values of Log.Requests.
+const (
+	RequestsNotable = "notable"
+	RequestsAll     = "all"
+)
 
 // Audit configures the audit log of the requests that Sluice answers itself.
 type Audit struct {

@@ -28,19 +28,25 @@ const (
 
 // accessLog logs and counts requests.
 type accessLog struct {
-	log          *zap.Logger
-	refused      *zap.Logger
-	metrics      *Metrics
-	debugHeaders *atomic.Bool
-	kept         *why.Ring
+	log     *zap.Logger
+	refused *zap.Logger
+	metrics *Metrics
+	options *accessOptions
+	kept    *why.Ring
+}
+
+// accessOptions may change while Sluice runs.
+type accessOptions struct {
+	debugHeaders atomic.Bool
+	all          atomic.Bool // requests have lines of level info, else only those that are refused, fail or are slow
 }
 
 // withAccessLog logs, counts and keeps each request when it ends, and logs a watch also when it starts. Of many
 // refused requests it logs some. It never logs bodies, credentials or queries,
 // which may contain credentials. While debugHeaders is set it adds sourceHeader and asOfHeader to responses.
-func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool, kept *why.Ring) func(http.Handler) http.Handler {
+func withAccessLog(log *zap.Logger, m *Metrics, o *accessOptions, kept *why.Ring) func(http.Handler) http.Handler {
 	log = log.Named("access")
-	a := &accessLog{log, flood.Sampled(log), m, debugHeaders, kept}
+	a := &accessLog{log, flood.Sampled(log), m, o, kept}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := a.begin(w, r)
@@ -70,10 +76,10 @@ func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest
 
 // header is called before the response header is written.
 func (l *loggedRequest) header(code int) {
-	if l.debugHeaders.Load() || l.r.Header.Get(sourceHeader) == wanted && mayKnowSource(l.info, code) {
+	if l.options.debugHeaders.Load() || l.r.Header.Get(sourceHeader) == wanted && mayKnowSource(l.info, code) {
 		l.Header().Set(sourceHeader, sourceOf(&l.info.Outcome))
 	}
-	if o := &l.info.Outcome; o.AsOf.Version > 0 && (l.debugHeaders.Load() || l.r.Header.Get(asOfHeader) == wanted) {
+	if o := &l.info.Outcome; o.AsOf.Version > 0 && (l.options.debugHeaders.Load() || l.r.Header.Get(asOfHeader) == wanted) {
 		l.Header().Set(asOfHeader, o.AsOf.Header(time.Now()))
 	}
 	l.metrics.respond(l.info, code)
@@ -83,7 +89,7 @@ func (l *loggedRequest) header(code int) {
 	if l.opens(code) {
 		endSpan(l.r, l.info, code)
 		l.keep(code)
-		writeLine(l.log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
+		writeLine(l.log.Check(l.level(false), "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
 	}
 }
 
@@ -100,23 +106,28 @@ func mayKnowSource(info *request.Info, code int) bool {
 // opens reports whether a response with this status code starts a watch.
 func (l *loggedRequest) opens(code int) bool { return l.info.Verb == "watch" && code == http.StatusOK }
 
+// class returns the class in which the request is kept.
+func (l *loggedRequest) class(code int) int {
+	switch info := l.info; {
+	case isRefusal(info, code):
+		return why.KeptRefused
+	case code == 0, code >= http.StatusInternalServerError, info.Outcome.Unanswered, info.Outcome.End.IsFailure():
+		return why.KeptFailed
+	case info.Outcome.Source == request.SourceCache:
+		return why.KeptServed
+	}
+	return why.KeptPassed
+}
+
 // keep adds the request to the last ones, for the page and sluice why.
 func (l *loggedRequest) keep(code int) {
-	info, class := l.info, why.KeptPassed
-	switch {
-	case isRefusal(info, code):
-		class = why.KeptRefused
-	case code == 0, code >= http.StatusInternalServerError, info.Outcome.Unanswered, info.Outcome.End.IsFailure():
-		class = why.KeptFailed
-	case info.Outcome.Source == request.SourceCache:
-		class = why.KeptServed
-	}
+	info := l.info
 	q := why.Request{
 		Code: code, Reason: info.Outcome.Reason, End: string(info.Outcome.End), Exists: exists(l.r, info, code), Known: info.Caller != request.Unauthenticated,
 		Verb: verbOf(l.r, info), User: info.User, Agent: l.r.UserAgent(),
 		Resource: info.Resource, Version: info.APIVersion, Group: info.APIGroup,
 	}
-	l.kept.Add(class, &q)
+	l.kept.Add(l.class(code), &q)
 }
 
 func (l *loggedRequest) end() {
@@ -127,7 +138,7 @@ func (l *loggedRequest) end() {
 	l.costs.add(l, true)
 	l.costs.watch.Close()
 	endSpan(l.r, l.info, l.Code)
-	writeLine(l.line(), func() []zap.Field {
+	writeLine(l.line(duration), func() []zap.Field {
 		f := append(fields(l.r, l.info), zap.Int("code", l.Code), zap.Int64("bytes", l.Bytes), zap.Duration("duration", duration))
 		if l.opens(l.Code) && l.info.Outcome.End != "" {
 			f = append(f, zap.String("end", string(l.info.Outcome.End)))
@@ -137,11 +148,24 @@ func (l *loggedRequest) end() {
 }
 
 // line returns the line of a finished request; nil if it has none.
-func (l *loggedRequest) line() *zapcore.CheckedEntry {
+func (l *loggedRequest) line(took time.Duration) *zapcore.CheckedEntry {
 	if isRefusal(l.info, l.Code) {
 		return l.refused.Check(zap.InfoLevel, "request")
 	}
-	return l.log.Check(zap.InfoLevel, "request")
+	answered := l.Code < http.StatusBadRequest || l.Code == http.StatusNotFound || l.Code == http.StatusConflict
+	slow := took >= slowAfter && kindOf(l.info) != "longRunning"
+	return l.log.Check(l.level(slow || !answered || l.class(l.Code) == why.KeptFailed), "request")
+}
+
+// slowAfter is from when on a request is slow: the objective of the apiserver for most of its requests.
+const slowAfter = time.Second
+
+// level returns the level of a line.
+func (l *loggedRequest) level(notable bool) zapcore.Level {
+	if notable || l.options.all.Load() {
+		return zap.InfoLevel
+	}
+	return zap.DebugLevel
 }
 
 // writeLine writes a line whose fields are not made, for every request, if it is not logged.

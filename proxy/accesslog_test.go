@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
+
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,10 +38,11 @@ func respond(method, target string, header http.Header, debug bool, h func(http.
 	s := served{response: httptest.NewRecorder(), log: logs, metrics: prometheus.NewRegistry()}
 	r := httptest.NewRequest(method, target, nil)
 	maps.Copy(r.Header, header)
-	var debugHeaders atomic.Bool
-	debugHeaders.Store(debug)
+	var o accessOptions
+	o.debugHeaders.Store(debug)
+	o.all.Store(true)
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(w, request.From(r.Context())) })
-	chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(s.metrics), &debugHeaders, new(why.Ring))).ServeHTTP(s.response, r)
+	chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(s.metrics), &o, new(why.Ring))).ServeHTTP(s.response, r)
 	return s
 }
 
@@ -118,12 +121,12 @@ func TestWatchIsLoggedWhenItOpens(t *testing.T) {
 func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
 	for _, end := range request.WatchEnds {
 		ring, metrics := new(why.Ring), prometheus.NewRegistry()
-		core, logs := observer.New(zap.InfoLevel)
+		core, logs := observer.New(zap.DebugLevel)
 		watch := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			forwarded(http.StatusOK)(w, request.From(r.Context()))
 			request.From(r.Context()).Outcome.End = end
 		})
-		chain(watch, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(metrics), new(atomic.Bool), ring)).
+		chain(watch, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(metrics), new(accessOptions), ring)).
 			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1", nil))
 		lines := logs.All()
 		if got := lines[len(lines)-1].ContextMap()["end"]; got != string(end) {
@@ -141,6 +144,48 @@ func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
 		if last := ring.Last(class, false); len(last) == 0 || last[0].End != string(end) {
 			t.Errorf("%s: kept %+v", end, last)
 		}
+	}
+}
+
+// TestOnlyNotableRequestsAreLogged by default: all of them are 441 bytes each.
+func TestOnlyNotableRequestsAreLogged(t *testing.T) {
+	for name, tt := range map[string]struct {
+		target string
+		takes  time.Duration
+		h      func(http.ResponseWriter, *request.Info)
+		want   int
+	}{
+		"served":      {"/api/v1/pods", 0, fromCache, 0},
+		"passed":      {"/api/v1/pods", 0, forwarded(200), 0},
+		"absent":      {"/api/v1/pods", 0, forwarded(404), 0},
+		"a conflict":  {"/api/v1/pods", 0, forwarded(409), 0},
+		"almost slow": {"/api/v1/pods", slowAfter - 1, fromCache, 0},
+		"a watch":     {"/api/v1/pods?watch=1", time.Hour, fromCache, 0},
+		"slow":        {"/api/v1/pods", slowAfter, fromCache, 1},
+		"forbidden":   {"/api/v1/pods", 0, forwarded(403), 1},
+		"expired":     {"/api/v1/pods", 0, forwarded(410), 1},
+		"an error":    {"/api/v1/pods", 0, forwarded(503), 1},
+		"refused": {"/api/v1/pods", 0, func(w http.ResponseWriter, info *request.Info) {
+			info.Outcome.Source = request.SourceGateway
+			w.WriteHeader(429)
+		}, 1},
+		"a watch that is slow": {"/api/v1/pods?watch=1", 0, func(w http.ResponseWriter, info *request.Info) {
+			fromCache(w, info)
+			info.Outcome.End = "client-stalled"
+		}, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			core, logs := observer.New(zap.InfoLevel)
+			inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				tt.h(w, request.From(r.Context()))
+				time.Sleep(tt.takes)
+			})
+			h := chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(prometheus.NewRegistry()), new(accessOptions), new(why.Ring)))
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", tt.target, nil))
+			if logs.Len() != tt.want {
+				t.Errorf("%s: %d lines, want %d: %v", name, logs.Len(), tt.want, logs.All())
+			}
+		})
 	}
 }
 
@@ -280,7 +325,7 @@ func TestBodiesAreCountedWhileTheyAreWritten(t *testing.T) {
 				t.Errorf("%s: %v bytes sent, %v encoded; want 3 and %v", tt.name, sent, encoded, tt.encoded)
 			}
 		})
-		h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), m, new(atomic.Bool), new(why.Ring)))
+		h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1", nil))
 	}
 }
@@ -337,7 +382,7 @@ func TestStrangersPushNoRequestOfUsersOut(t *testing.T) {
 				info.Caller, info.User, info.Outcome = caller, user, outcome
 				w.WriteHeader(map[bool]int{true: http.StatusTooManyRequests, false: http.StatusOK}[class == why.KeptRefused])
 			})
-			h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool), &kept))
+			h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(accessOptions), &kept))
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 		}
 		send(request.BearerToken, "jane", "/api/v1/pods")

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,7 +40,7 @@ func behave(w http.ResponseWriter, r *http.Request) {
 func TestRowsAndTheRestAreAllRequests(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
-	h := chain(http.HandlerFunc(behave), withRequestInfo, withAccessLog(zap.NewNop(), m, new(atomic.Bool), new(why.Ring)))
+	h := chain(http.HandlerFunc(behave), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
 	paths := []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/p", "/apis/apps/v1/deployments?watch=1", "/version", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn"}
 	sent := map[string]int{}
 	var all sync.WaitGroup
@@ -112,7 +111,7 @@ func TestWatchIsCountedWhileItIsOpen(t *testing.T) {
 		if row().SentBytes != 10 || row().Events != 1 || row().Count("served") != 0 {
 			t.Errorf("while it is open: %+v", row())
 		}
-	}), withRequestInfo, withAccessLog(zap.NewNop(), m, new(atomic.Bool), new(why.Ring)))
+	}), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dcanary", nil))
 	if row().Watches != 0 || row().SentBytes != 10 || row().Count("served") != 1 {
 		t.Errorf("at the end: %+v", row())

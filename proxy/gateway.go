@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -75,14 +74,14 @@ type Gateway struct {
 	requests    running       // includes upgraded connections, which http.Server does not track
 	watches     running
 
-	debugHeaders atomic.Bool
-	kept         why.Ring
+	access accessOptions
+	kept   why.Ring
 }
 
 // New returns a Gateway that is ready to serve.
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
-	g.debugHeaders.Store(o.Config.DebugHeaders)
+	g.setAccess(o.Config)
 	l, strict := &o.Config.Limits, o.Config.Compatibility == config.Strict
 	g.connections = connections.New(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
@@ -110,7 +109,7 @@ func New(o Options) *Gateway {
 	g.handler = chain(g.reads,
 		withRequestInfo, // parses the request, once
 		connections.WithConnection,
-		withAccessLog(o.Log, o.Metrics, &g.debugHeaders, &g.kept),
+		withAccessLog(o.Log, o.Metrics, &g.access, &g.kept),
 		withAudit(o.Audit),
 		g.withDrain,
 		withHeaderLimit(l.HeaderFields),
@@ -129,7 +128,12 @@ func (g *Gateway) Reload(file *config.File) {
 	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
 	g.passing.SetPlaces(l.Seats, l.Seats/systemPart)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
-	g.debugHeaders.Store(file.DebugHeaders)
+	g.setAccess(file)
+}
+
+func (g *Gateway) setAccess(file *config.File) {
+	g.access.debugHeaders.Store(file.DebugHeaders)
+	g.access.all.Store(file.Log.Requests == config.RequestsAll)
 }
 
 // Kept are the last requests.

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -65,7 +64,7 @@ func BenchmarkAccessLog(b *testing.B) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body)
 	})
-	h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool), new(why.Ring)))
+	h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(accessOptions), new(why.Ring)))
 	r := httptest.NewRequest("GET", "/api/v1/pods?resourceVersion=0", nil)
 	r.Header.Set("User-Agent", "argocd-application-controller/v0.0.0 (linux/amd64) kubernetes/$Format")
 	w := &discard{header: http.Header{}}

@@ -3,7 +3,6 @@ package proxy
 import (
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -31,12 +30,14 @@ func logged(t *testing.T, level zapcore.Level, n int, endings ...ending) (reques
 	t.Helper()
 	core, logs := observer.New(level)
 	registry, turn := prometheus.NewRegistry(), 0
+	o := new(accessOptions)
+	o.all.Store(true)
 	h := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		end, info := endings[turn%len(endings)], request.From(r.Context())
 		turn++
 		info.Caller, info.Outcome = end.caller, request.Outcome{Source: end.source, Reason: end.reason}
 		w.WriteHeader(end.code)
-	}), withRequestInfo, withAccessLog(zap.New(core), NewMetrics(registry), new(atomic.Bool), new(why.Ring)))
+	}), withRequestInfo, withAccessLog(zap.New(core), NewMetrics(registry), o, new(why.Ring)))
 	for range n {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/version", nil))
 	}
