@@ -95,6 +95,7 @@ func New(o Options) *Gateway {
 			Upstream: o.Upstream, Log: o.Log.Named("forward"), Queue: g.passing, Unauthenticated: g.strangers, Wait: passWait,
 			Rejected: o.Access.Authenticator.Forget, Transcode: !strict, SlowReaders: g.slowReaders,
 		}),
+		Away:     o.Upstream.Away,
 		Recheck:  o.Config.Authorization.WatchRecheck.Duration,
 		Draining: g.draining,
 		Spread:   g.spread,

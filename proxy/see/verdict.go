@@ -91,7 +91,7 @@ var rules = []struct {
 			if f.Upstream.Error == "" || !f.Upstream.Probed {
 				return ""
 			}
-			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches end after two minutes of that, new reads fail.",
+			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches stay open, lists of any version go on, the rest gets 503.",
 				seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
 		}},
 	{stateWrong, "Report it, with the log line \"store differs from the apiserver\" and what sluice bundle collects.",

@@ -31,6 +31,8 @@ type Options struct {
 	Access    Access
 	// Next forwards the requests that are not served from the cache.
 	Next http.Handler
+	// Away reports whether the apiserver does not answer, so that nothing waits for it; nil never does.
+	Away func() bool
 	// Recheck is the longest time between two checks of the access of an open watch; required.
 	Recheck time.Duration
 	// Draining is closed when open watches must end, spread over the time that Spread returns. Nil never
@@ -130,7 +132,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Inf
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
 	for {
 		p, err := h.try(w, r, info, q)
-		if reason, passes := err.(outcome.Pass); passes {
+		if reason, passes := err.(outcome.Pass); passes && (h.options.Away == nil || !h.options.Away()) {
 			err = h.afford(r.Context(), p, q, reason)
 		}
 		if _, claims := err.(outcome.Forwarded); !claims {

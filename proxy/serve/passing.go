@@ -46,7 +46,7 @@ type attempt struct {
 func (h *Handler) newAttempt() *attempt {
 	now := time.Now()
 	q := &attempt{handler: h}
-	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs.Since(now), Began: now}
+	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs.Since(now), Began: now, Away: h.options.Away}
 	return q
 }
 

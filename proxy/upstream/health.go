@@ -40,11 +40,19 @@ type Health struct {
 // NewHealth returns the health check of u, which fails until Run has probed the apiserver once.
 func NewHealth(u *Upstream) *Health { return &Health{upstream: u} }
 
-// Run probes the apiserver every healthInterval until ctx ends. It always returns nil.
+// Run probes the apiserver every healthInterval until ctx ends, and a second time if it does not answer. It always returns nil.
 func (h *Health) Run(ctx context.Context) error {
 	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
+		began := time.Now()
 		err := h.probe(ctx)
+		_, answered := errors.AsType[badStatus](err)
+		if err != nil && !answered {
+			err = h.probe(ctx)
+			_, answered = errors.AsType[badStatus](err)
+		}
 		h.last.Store(&err)
+		h.upstream.contact.probed.Store(began.UnixNano())
+		h.upstream.contact.silent.Store(err != nil && !answered)
 	}, healthInterval)
 	return nil
 }

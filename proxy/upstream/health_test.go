@@ -67,9 +67,19 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 			{"recovery from that", status(http.StatusOK), ""},
 		} {
 			respond(step.handler)
-			time.Sleep(healthInterval + healthTimeout) // virtual
+			time.Sleep(healthInterval + 2*healthTimeout) // virtual
 			synctest.Wait()
 			err := h.Check()
+			away := strings.HasPrefix(step.name, "no response") || strings.HasPrefix(step.name, "a closed")
+			r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://apiserver/version", nil)
+			if resp, err := u.Anonymous.RoundTrip(r); err == nil {
+				_ = resp.Body.Close()
+			} else if errors.Is(err, ErrAway) != away {
+				t.Errorf("%s: a request of a client: %v", step.name, err)
+			}
+			if u.Away() != away {
+				t.Errorf("%s: away: %v", step.name, u.Away())
+			}
 			if told := h.Version(); told == nil || told.GitVersion != "v1.200.0" {
 				t.Errorf("%s: the version is %v", step.name, told)
 			}

@@ -64,8 +64,9 @@ type Upstream struct {
 	// Impersonate-* headers.
 	FrontProxy bool
 
-	base   *url.URL
-	config *rest.Config
+	base    *url.URL
+	config  *rest.Config
+	contact contact
 
 	headerNames      atomic.Pointer[HeaderNames]
 	accepted         HeaderNames
@@ -112,6 +113,11 @@ func New(o Options) (*Upstream, error) {
 		if o.Wrap != nil {
 			*t.to = o.Wrap(t.purpose, *t.to)
 		}
+		if g := (gate{*t.to, u}); t.to == &u.Self {
+			*t.to = noting(g)
+		} else {
+			*t.to = g
+		}
 	}
 	return u, nil
 }
@@ -133,6 +139,9 @@ func (u *Upstream) Reviews(rt http.RoundTripper) (func(ctx context.Context, revi
 		kinds, _, err := scheme.Scheme.ObjectKinds(review)
 		if err != nil {
 			return err
+		}
+		if u.Away() {
+			return ErrAway
 		}
 		at, _ := meta.UnsafeGuessKindToResource(kinds[0])
 		return client.Post().AbsPath("/apis", at.Group, at.Version, at.Resource).Body(review).Do(ctx).Into(answer)

@@ -36,6 +36,8 @@ type Attempt struct {
 	// a newer one.
 	Version uint64
 	Learn   func() // keeps that the apiserver has allowed this get
+	// Away reports whether the apiserver does not answer; nil if it is not known. A proof is not waited for then.
+	Away func() bool
 	// Known is a time at which the newest state of the store was known to be the apiserver's. It must be set before
 	// the state is taken, so that no state seems younger than it is; zero for reads of a version that they name.
 	Known time.Time
@@ -90,6 +92,9 @@ func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
 	if a.filledSince(p) {
 		return outcome.FilledSince, nil
+	}
+	if a.Away != nil && a.Away() {
+		return "", outcome.NotProvenInTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProofLimit)
 	defer cancel()

@@ -21,9 +21,9 @@ const (
 	// recheckSpread is the time over which the rechecks are spread that a change of access rules
 	// starts, so that they do not all reach the apiserver at once.
 	recheckSpread = time.Second
-	// doubtfulFor is how long a watch stays open while its access cannot be checked: with the
-	// apiserver unreachable it delivers no new events anyway.
-	doubtfulFor = 2 * time.Minute
+	// doubtfulFor is how long a watch stays open while its access cannot be checked: longer than reads of any version go on by
+	// default (authorization.staleFor). With the apiserver unreachable it delivers no new events anyway.
+	doubtfulFor = 7 * time.Minute
 	// revokedWriteLimit is how long a client has, once its access is revoked, to accept the event that
 	// is being written and the ERROR event after it. Then the response is cut.
 	revokedWriteLimit = 5 * time.Second
