@@ -32,7 +32,7 @@ func (l *link) Connected() (bool, time.Time) {
 }
 
 // Known returns when the last event or bookmark arrived that the store has applied. A watch that has opened tells nothing
-// of what happened before.
+// of earlier events.
 func (l *link) Known() time.Time { return time.Unix(0, l.known.Load()) }
 
 // DisconnectedFor returns how long no watch has been open, 0 while one is. The store may be that

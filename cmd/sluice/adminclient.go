@@ -106,7 +106,7 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	return answer, nil
 }
 
-// explain says in one sentence what to do about an address that does not answer as the admin listener does.
+// explain describes the remedy for an address that does not answer as the admin listener does.
 func (c *adminClient) explain(err error) error {
 	refused, _ := errors.AsType[*refusal](err)
 	switch _, plain := errors.AsType[tls.RecordHeaderError](err); {
@@ -126,7 +126,7 @@ func (c *adminClient) explain(err error) error {
 	return fmt.Errorf("%s: %w", c.address, err)
 }
 
-// connecting says what to do about a connection that failed.
+// connecting describes the remedy for a connection that failed.
 func connecting(err error, to, flag string) error {
 	_, failed := errors.AsType[*net.OpError](err)
 	switch _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); {

@@ -73,7 +73,7 @@ func (k *kept[T]) get(list func() T) T {
 	return k.list
 }
 
-// clientLists are what clients cost, and which watches they have open.
+// clientLists are the costs of clients, and their open watches.
 type clientLists struct {
 	table       *clients.Table
 	names       bool // are shown

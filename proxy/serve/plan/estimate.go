@@ -31,8 +31,8 @@ type Cost struct {
 	Small bool
 }
 
-// Estimate returns what the read costs the apiserver. It is estimated once: by the store, or before the store is found, by
-// what is known of the resource.
+// Estimate returns the cost of the read at the apiserver. It is estimated once: by the store, or before the store is found, by
+// the description of the resource.
 func (p *Plan) Estimate() Cost {
 	if p.cost == nil {
 		var c Cost
@@ -80,7 +80,7 @@ func (p *Plan) limited(bytes, each int64) int64 {
 	return bytes
 }
 
-// bytes estimates the stored bytes of the objects that a read selects, from the average object, and what
+// bytes estimates the stored bytes of the objects that a read selects, from the average object, and those that
 // the apiserver reads besides. The indexes that it needs are kept in a budget.
 func (s *Selection) bytes(state *cache.Snapshot, indexes *tree.Budget) int64 {
 	switch {

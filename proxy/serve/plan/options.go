@@ -121,7 +121,7 @@ func validWatchOptions(o *request.ListOptions) bool {
 	return o.ResourceVersionMatch == string(metav1.ResourceVersionMatchNotOlderThan)
 }
 
-// matchVersion derives the match from the resource version; exact says what a version above 0 means.
+// matchVersion derives the match from the resource version; exact is the meaning of a version above 0.
 func (q *Query) matchVersion(exact bool) {
 	switch {
 	case q.Options.ResourceVersion == "":

@@ -20,7 +20,7 @@ import (
 	"sluice/proxy/serve/outcome"
 )
 
-// Query is what a read asks for, as far as the request alone tells.
+// Query is the demand of a read, as far as the request alone tells.
 type Query struct {
 	Info    *request.Info
 	Verb    negotiate.Verb
@@ -35,7 +35,7 @@ type Query struct {
 	LargeSelector bool
 }
 
-// Plan is what to serve: which objects of which resource, at which version, in which format. It does not
+// Plan is the demand of a read: which objects of which resource, at which version, in which format. It does not
 // change once it is resolved.
 type Plan struct {
 	Query
@@ -77,7 +77,7 @@ type Features struct {
 	DropManagedFields bool
 }
 
-// Options says what can be planned.
+// Options are the features of plans.
 type Options struct {
 	Resources Resources
 	Access    Access
@@ -99,7 +99,7 @@ const (
 	MatchMostRecent // a consistent read
 )
 
-// Parse returns what a request asks for, with the outcome.Pass of one that is never served, whose plan may lack all but
+// Parse returns the demand of a request, with the outcome.Pass of one that is never served, whose plan may lack all but
 // Info and Verb. Requests that the apiserver would refuse pass, so that the client gets the error of the apiserver.
 func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	p := &Plan{Query: Query{Info: info}, Indexes: o.Indexes, resources: o.Resources}
@@ -147,7 +147,7 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) e
 	return p.selectObjects()
 }
 
-// checkRequest accepts a get, list or watch of a whole resource by a caller who is authenticated, or could not be.
+// checkRequest accepts a get, list or watch of a whole resource by a caller that is authenticated, or could not be.
 func (q *Query) checkRequest(r *http.Request) error {
 	info := q.Info
 	verb, read := negotiate.ParseVerb(info.Verb)
@@ -163,7 +163,7 @@ func (q *Query) checkRequest(r *http.Request) error {
 	return nil
 }
 
-// parseRead parses what the request selects.
+// parseRead parses the selection of the request.
 func (q *Query) parseRead() error {
 	read, err := q.Info.Read()
 	if q.LargeSelector = errors.Is(err, request.ErrLargeSelector); q.LargeSelector {
