@@ -16,7 +16,7 @@ import (
 // price is a row of the price list of docs/architecture.md: a package, its lines and its noun.
 var price = regexp.MustCompile("(?m)^\\| `([\\w/]+)` \\| ([\\d,]+) \\| (.+) \\|$")
 
-// TestPriceListHasTheSizeOfEveryPackage: the list names each package of the product with its lines, within a tenth or 50.
+// TestPriceListHasTheSizeOfEveryPackage: the list names each package of the product with its lines, within a tenth or 100.
 // Below it, each package above 1,000 lines has its reason.
 func TestPriceListHasTheSizeOfEveryPackage(t *testing.T) {
 	const page = "docs/architecture.md"
@@ -49,7 +49,7 @@ func TestPriceListHasTheSizeOfEveryPackage(t *testing.T) {
 		switch off := max(says-size, size-says); {
 		case !exists:
 			t.Errorf("%s has a row for %s, which does not exist", page, row[1])
-		case off > size/10 && off > 50:
+		case off > size/10 && off > 100:
 			t.Errorf("%s: %s has %d lines, not %d: run make docs", page, row[1], size, says)
 		case size > 1000 && !strings.Contains(text, "\n- `"+row[1]+"`: "):
 			t.Errorf("%s does not say why %s is worth %d lines", page, row[1], size)
