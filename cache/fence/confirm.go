@@ -75,7 +75,7 @@ func (f *proofs) proofOf(version uint64) Proof {
 	return ByOwnWatch
 }
 
-// prove does what Next decides, until no read waits for a proof.
+// prove carries out the decisions of Next, until no read waits for a proof.
 func (f *proofs) prove(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var attempts sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 
 // stateAt returns the state at exactly a version. It waits for the store's own watch as long as that may take,
 // unless that is likely to be in vain. Then only an inventory of that version tells the state: no proof of a newer
-// state tells what came before it.
+// state tells the states before it.
 func (f *inventories) stateAt(ctx context.Context, n Need) (*cache.Snapshot, error) {
 	brief, cancel := context.WithTimeout(ctx, f.decide(Question{After: Known, Exactly: true}).For)
 	defer cancel()

@@ -27,7 +27,7 @@ import (
 //
 // While the watch of the store is away, only an inventory proves a state, and the others wait ([cache.Writer.Doubt]).
 //
-// What proofs cost the apiserver beyond what the reads that they prove would cost it is bounded by
+// The cost of proofs at the apiserver, beyond that of the reads that they prove, is bounded by
 // [Cost]; second watches become rare while they bring no bookmark. Readers whose proof does not come share
 // one inventory, however large the resource is, or the list that replaces the store (Need.AtAnyPrice).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
@@ -45,14 +45,14 @@ type Fence struct {
 	herdAt   time.Time     // when it was that
 }
 
-// base is what the parts of a fence share.
+// base is the common state of the parts of a fence.
 type base struct {
 	store          *cache.Store
 	apiserver      Apiserver
 	diverged       func(error)
 	allowance      *allowance
 	worker         worker
-	decide         func(Question) Action // decides what is done for a question now
+	decide         func(Question) Action // decides the action for a question now
 	waitersChanged chan struct{}         // holds one token after reads have begun or ceased to wait, or an inventory has ended
 
 	mu       sync.Mutex // guards the fields below, and those of the parts
@@ -72,7 +72,7 @@ type Stats struct {
 // New returns a fence of a store. Nothing is probed until Run is called. The fence calls
 // diverged when a probe fails with [cache.ErrDiverged] or the apiserver is at an older resource version
 // than the store, as after a restore from a backup, and with [cache.ErrHeldBack]; the caller must then replace
-// the store. What cost returns may change at any time.
+// the store. The result of cost may change at any time.
 func New(s *cache.Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
 	b := &base{store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1)}
 	i := &inventories{base: b}
@@ -161,7 +161,7 @@ func (f *base) waitAt(ctx context.Context, version uint64) (state *cache.Snapsho
 	return state, err
 }
 
-// charge charges what a request has cost, or counts it as uncharged. The caller must hold mu.
+// charge charges the cost of a request, or counts it as uncharged. The caller must hold mu.
 func (f *base) charge(work time.Duration, bytes int64, uncharged bool) {
 	if uncharged {
 		f.stats.Uncharged += work.Seconds()
@@ -190,7 +190,7 @@ type secondWatchSchedule struct {
 	barren int // second watches in a row
 }
 
-// inventoryRecord is what a fence knows of its last inventory.
+// inventoryRecord has the figures of the last inventory.
 type inventoryRecord struct {
 	perObject int64     // length of the response for each object; zero before the first one
 	at        time.Time // when it ended

@@ -16,8 +16,8 @@ const (
 	// rise: the probe would only show that an inventory has to be taken.
 	quietResource = 5000
 	quietAfter    = time.Second
-	// bytesPerObject is the estimate of an object's share in the length of the first inventory. What
-	// the last inventory has shown instead is halved each inventoryHalfLife, so that a resource whose
+	// bytesPerObject is the estimate of an object's share in the length of the first inventory. The
+	// figure of the last inventory is halved each inventoryHalfLife, so that a resource whose
 	// objects have become smaller is tried again.
 	bytesPerObject    = 2 << 10
 	inventoryHalfLife = time.Hour
@@ -37,7 +37,7 @@ type inventories struct {
 }
 
 // list takes the inventory of a scope: of the present state, or of the state at exactly a version that is not 0. It
-// charges what that costs the apiserver, also if it fails.
+// charges its cost, also if it fails.
 func (f *inventories) list(ctx context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error) {
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
 	r, err := f.apiserver.Inventory(ctx, scope, version)
@@ -113,5 +113,5 @@ func (f *inventories) inventoryBytes() int64 {
 	return perObject * int64(max(f.store.Snapshot().Len(), 1))
 }
 
-// nextInventoryWork estimates what the next inventory costs the apiserver.
+// nextInventoryWork estimates the cost of the next inventory at the apiserver.
 func (f *inventories) nextInventoryWork() time.Duration { return inventoryWork(f.inventoryBytes()) }

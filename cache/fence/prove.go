@@ -9,7 +9,7 @@ import (
 var errStalled = errors.New("no proof comes")
 
 // Prove waits, until ctx ends at the latest, for the proof that a read needs. It shares the proof with others, and
-// does what costs the apiserver least. The error is a [Pass], ErrAhead for a version that the apiserver has not
+// takes the action that costs the apiserver least. The error is a [Pass], ErrAhead for a version that the apiserver has not
 // reached, ErrGone for one before the history, ErrClosed when the store has ended, or another one if no proof has come.
 func (f *Fence) Prove(ctx context.Context, n Need) (a Answer, err error) {
 	switch {
@@ -38,7 +38,7 @@ func (f *Fence) Prove(ctx context.Context, n Need) (a Answer, err error) {
 	return a, err
 }
 
-// Foresee returns what Prove would do first for a read that arrives. It does nothing.
+// Foresee returns the first action of Prove for a read that arrives. It does nothing.
 func (f *Fence) Foresee(n Need) Do {
 	facts, q := f.Facts(), n.question(Arrived)
 	facts.Reads++
@@ -47,7 +47,7 @@ func (f *Fence) Foresee(n Need) Do {
 	return Next(q, facts).Do
 }
 
-// next decides what is done for a need after a step. A read that may not pass after all is decided about again.
+// next decides the action for a need after a step. A read that may not pass after all is decided about again.
 func (f *Fence) next(n *Need, after Step) Action {
 	q := n.question(after)
 	next := f.decide(q)

@@ -16,7 +16,7 @@ import (
 	"sluice/proxy/request"
 )
 
-// Access decides who may read from the cache, and who may keep a watch open.
+// Access authorizes reads from the cache, and open watches.
 type Access struct {
 	Authenticator *Authenticator
 	Authorizer    *Authorizer
@@ -93,9 +93,9 @@ func (a *Access) reader(r *http.Request) (user.Info, error) {
 	return u, nil
 }
 
-// review decides whether u may make the read. Selectors only narrow what a read shows, so who may make it without any
-// may make it with all of them: the agents of a DaemonSet, each with the selector of its node, share that review. Only
-// who may not, and nodes, whom the apiserver allows pods by their selectors alone, are reviewed with the selectors.
+// review decides whether u may make the read. Selectors only narrow what a read shows, so a user with the right without any
+// has it with all of them: the agents of a DaemonSet, each with the selector of its node, share that review. Only
+// users without that right, and nodes, which the apiserver allows pods by their selectors alone, are reviewed with selectors.
 func (a *Access) review(ctx context.Context, u user.Info, read *request.Read) (authorizer.Decision, string, error) {
 	attributes := readAttributes(u, read)
 	if attributes.Name == "" && narrowed(&attributes) && !slices.Contains(u.GetGroups(), user.NodesGroup) {
@@ -153,8 +153,8 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 	return denied, nil
 }
 
-// Notify calls f soon after each change of an RBAC object that can affect access of r to what read
-// selects, until stop is called. f must not block. If r impersonates, all changes count: the right to impersonate a service
+// Notify calls f soon after each change of an RBAC object that can affect access of r to the selection of
+// read, until stop is called. f must not block. If r impersonates, all changes count: the right to impersonate a service
 // account can be one of its namespace.
 func (a *Access) Notify(r *http.Request, read *request.Read, f func()) (stop func()) {
 	u, _ := apirequest.UserFrom(r.Context())

@@ -12,14 +12,14 @@ import (
 )
 
 // places bounds the reviews that run at the same time. Those without an earlier positive result take
-// at most half of the places, so that a flood of them cannot displace known callers, and those who ask for
-// them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn, and
+// at most half of the places, so that a flood of them cannot displace known callers, and callers
+// get these in turn. Callers with many rejected tokens have few places of their own, by the address in turn, and
 // for the connections of one address, since each rejected token ends one.
 //
 // Reviews without an earlier result have fewer places at times, but enough for fewRate reviews a second: while stores are being
 // filled, since clients that reconnect after a restart wait for the stores anyway, and the apiserver sends these much faster when it
-// handles few reviews at the same time; and those of tokens while those of accesses wait, since a caller who is known and waits
-// holds more memory than one who is not known yet.
+// handles few reviews at the same time; and those of tokens while those of accesses wait, since authenticated callers hold
+// more memory.
 type places struct {
 	n                 int64
 	all               *semaphore.Weighted
@@ -47,7 +47,7 @@ const (
 	// fewRate is for how many reviews a second there are places at least, once fewSample have told how long one takes.
 	fewRate   = 500
 	fewSample = 8
-	// quickestFor is how long the shortest duration of a review counts, about: what a crowd takes is no measure, since its own
+	// quickestFor is how long the shortest duration of a review counts, about: the duration in a crowd is no measure, since its own
 	// reviews wait for each other.
 	quickestFor = time.Minute
 )
@@ -117,15 +117,15 @@ func (p *places) few(part int64) int64 {
 	return max(few, int64(fewRate*p.quickest.Seconds()))
 }
 
-// place is what a running review holds of places.
+// place is the place of a running review.
 type place struct {
 	of    *places
 	turn  *queue.Ticket // nil for a known review
 	rests bool          // among those who present many rejected tokens
 }
 
-// leave frees the place of a review. After one more rejected token of those who present many, its turn rests for
-// restFactor times as long as the review took: what they may cost follows from what it costs the apiserver. A review
+// leave frees the place of a review. After one more rejected token of a caller with many, its place rests for
+// restFactor times as long as the review took: their share of the apiserver is bounded by that. A review
 // ends early when its callers have gone, but hardly for the apiserver.
 func (p place) leave(ctx context.Context, took time.Duration, answered, rejected bool) {
 	p.of.all.Release(1)
@@ -168,7 +168,7 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (place, error)
 }
 
 // turn waits for the turn of an unknown review. If it is suspect by then, it waits again among such: the reviews before it have
-// shown what to think of who asks.
+// made its caller suspect.
 func (p *places) turn(ctx context.Context, by asker) (t *queue.Ticket, rests bool, err error) {
 	suspect := by.suspect != nil && by.suspect()
 	for {

@@ -14,7 +14,7 @@ import (
 // with many requests delays others by one request at most. A request for more places than are free keeps
 // those behind it waiting, so that it gets them in the end; one for more than there are runs alone.
 //
-// A Queue does not bound how many wait: what they hold meanwhile is counted by their accounts.
+// A Queue does not bound how many wait: their accounts count the memory that they hold.
 type Queue struct {
 	newest     bool // of one account, the newest and the oldest come in turn
 	alternates bool // every other place of a group goes to its newest account

@@ -132,7 +132,7 @@ func (e *entry) beginFill(ctx context.Context, all *fills, bytes int64) (err err
 	return err
 }
 
-// extrapolate estimates the size of the resource by what a fill has read that broke off: the first object alone
+// extrapolate estimates the size of the resource by the part that a broken fill has read: the first object alone
 // may be much smaller than the others.
 func (e *entry) extrapolate() {
 	if e.objects > 0 {

@@ -37,7 +37,7 @@ type Options struct {
 	// Store sets up the stores, except for their index.
 	Store  cache.Options
 	Limits Limits
-	// ProofCost bounds what the proofs of each store may cost the apiserver.
+	// ProofCost bounds the apiserver time of the proofs of each store.
 	ProofCost fence.Cost
 	// CheckEvery is the least time between two comparisons of a store with the apiserver; required.
 	CheckEvery time.Duration
@@ -55,7 +55,7 @@ type Registry struct {
 	options    Options
 	exclude    map[string]bool
 	goroutines sync.WaitGroup // Run waits for them
-	// descriptions and fills are what is asked of the apiserver for new stores.
+	// descriptions and fills are requests to the apiserver for new stores.
 	descriptions, fills fills
 	room                room
 	stopped             stoppedStores
@@ -93,7 +93,7 @@ func New(o Options) *Registry {
 	return r
 }
 
-// SetProofCost changes what the proofs of each store may cost the apiserver, from now on.
+// SetProofCost changes the bound of the proofs of each store, from now on.
 func (r *Registry) SetProofCost(c fence.Cost) { r.proofCostNow.Store(&c) }
 
 // Run caches resources until the context ends. It returns when all reflectors have ended.
@@ -110,7 +110,7 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // Lookup returns a resource whose store is in sync, or nil and the reason why there is none. The
-// first call for a resource starts its reflector. While memory is scarce, what its readers are worth decides
+// first call for a resource starts its reflector. While memory is scarce, the worth of its readers decides
 // whether it is filled.
 func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*CachedResource, string) {
 	if r.exclude[gvr.GroupResource().String()] {

@@ -14,7 +14,7 @@ import (
 // Span is something that a request does. The zero value records nothing.
 type Span struct{ span trace.Span }
 
-// Start begins a span under the one of ctx. The context that it returns is for what the span stands for.
+// Start begins a span under the one of ctx. The context that it returns is for the work of the span.
 func Start(ctx context.Context, name string) (context.Context, Span) {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, Span{}

@@ -61,8 +61,8 @@ func (t *Tracer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Begin begins the span of a request of a caller, nil for one without a name, and returns a context for what the
-// request does. The context is the same, and the span nothing, if the request is not sampled.
+// Begin begins the span of a request of a caller, nil for one without a name, and returns a context for the
+// request. The context is the same, and the span nothing, if the request is not sampled.
 func (t *Tracer) Begin(r *http.Request, caller user.Info, began time.Time) (context.Context, Span) {
 	if t == nil {
 		return r.Context(), Span{}

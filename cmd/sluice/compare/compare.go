@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options says what to compare.
+// Options names the resource and its two servers.
 type Options struct {
 	Sluice, Apiserver *rest.Config
 	Namespace         string // empty means all

@@ -28,7 +28,7 @@ func NewSegments(e *Format, budget *tree.Budget, selects, events bool) *Segments
 	return &Segments{Format: e, writer: e.Writer, events: events, selects: selects, budget: budget}
 }
 
-// memoKey is the key of what a segment memoizes: text without a coding, else a block; of Tables an
+// memoKey is the key of a memo of a segment: text without a coding, else a block; of Tables an
 // ageless text or an agedBlock.
 type memoKey struct {
 	encoder *Format
@@ -47,7 +47,7 @@ func (e *Segments) MemoizesBlock(r tree.Run) bool {
 
 // MemoizesText reports whether the text of the run is memoized: not if encoding costs no more than keeping
 // the text would, and not if all of the text depends on the time. The texts of large objects, if
-// they are whole, would soon fill the budget, which their compressed blocks do not. Of what is indented
+// they are whole, would soon fill the budget, which their compressed blocks do not. Of an indented list
 // the compact text is memoized.
 func (e *Segments) MemoizesText(r tree.Run) bool {
 	if compact := e.compact(); compact != nil {
@@ -59,7 +59,7 @@ func (e *Segments) MemoizesText(r tree.Run) bool {
 	return e.Format.Memoizable() && (r.Whole() || e.selects) && !cheap && !long
 }
 
-// Pays reports whether memos of the run pay: what a selector selects is memoized by the second read. It must
+// Pays reports whether memos of the run pay: the selection of a selector is memoized by the second read. It must
 // be called once for each read.
 func (e *Segments) Pays(r tree.Run) bool { return r.Whole() || e.selects && r.Reread() }
 
