@@ -94,3 +94,47 @@ func TestVersionIsAFlagToo(t *testing.T) {
 		t.Errorf("%q (exit %d), the command prints %q", flag, code, command)
 	}
 }
+
+// TestAStartThatFailsLeavesNothingBehind although it would have issued a certificate.
+func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	kubeconfig := writeFile(t, "kubeconfig", `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}], clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`)
+	for _, flags := range []string{"--listen " + taken.Addr().String(), "--listen 127.0.0.1:0 --admin-listen " + taken.Addr().String()} {
+		dir := filepath.Join(t.TempDir(), "certs")
+		err := runWith(t.Context(), strings.Fields("serve --kubeconfig "+kubeconfig+" --cert-dir "+dir+" "+flags))
+		if err == nil || !strings.Contains(err.Error(), "choose another address with --") {
+			t.Errorf("%s: %v", flags, err)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%s: %s is there", flags, dir)
+		}
+	}
+}
+
+// TestLastRequestsAreChosenByUserVerbAndCode among all that are kept, not among those that are shown.
+func TestLastRequestsAreChosenByUserVerbAndCode(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"kind":"RequestList","items":[{"id":"1","user":"poller","verb":"LIST","code":200},`+
+			`{"id":"2","user":"jane","verb":"LIST","code":403},{"id":"3","user":"jane","verb":"WATCH","code":200}]}`)
+	}))
+	defer server.Close()
+	for flags, want := range map[string]string{"--user jan": "23", "--verb list": "12", "--code 200": "13", "--user jane --verb watch": "3", "--code 500": ""} {
+		out, code := execute(t, append(strings.Fields("why --last 2 --address "+server.URL), strings.Fields(flags)...)...)
+		got := ""
+		for _, id := range []string{"1", "2", "3"} {
+			if strings.Contains(out, "\n"+id+" ") {
+				got += id
+			}
+		}
+		if got != want || code != 0 {
+			t.Errorf("%s: %q (exit %d), want %q\n%s", flags, got, code, want, out)
+		}
+	}
+	if _, code := execute(t, "why", "/api/v1/pods", "--user", "jane"); code != exitUnknown {
+		t.Errorf("--user without --last: exit %d", code)
+	}
+}

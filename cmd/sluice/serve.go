@@ -49,15 +49,7 @@ func serve(ctx context.Context, r *reloader) error {
 		return err
 	}
 	defer func() { _ = log.Sync() }() // fails on a terminal
-	metrics := newMetrics()
-	c, err := build(file, log, metrics)
-	if err != nil {
-		return err
-	}
-	c.logLevel, c.reloader = level, r
-	r.apply, r.log, r.metrics = c.reload, log.Named("config"), metrics.reload
-	r.running.Store(file)
-	defer c.upstream.Close()
+	// Before build, which writes certificates: a start that fails leaves nothing behind.
 	api, err := net.Listen("tcp", file.Listen)
 	if err != nil {
 		return fmt.Errorf("API listener: %w; choose another address with --listen", err)
@@ -67,6 +59,16 @@ func serve(ctx context.Context, r *reloader) error {
 	if err != nil {
 		return fmt.Errorf("admin listener: %w; choose another address with --admin-listen", err)
 	}
+	defer adminListener.Close()
+	metrics := newMetrics()
+	c, err := build(file, log, metrics)
+	if err != nil {
+		return err
+	}
+	c.logLevel, c.reloader = level, r
+	r.apply, r.log, r.metrics = c.reload, log.Named("config"), metrics.reload
+	r.running.Store(file)
+	defer c.upstream.Close()
 	if limit > 0 {
 		log.Info("memory limit set", zap.Int64("bytes", limit))
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ type whyFlags struct {
 	show    choice
 	headers []string
 	last    int
+
+	user, verb string
+	code       int
 }
 
 func whyCommand() *cobra.Command {
@@ -52,6 +56,9 @@ was served, with 1 if it was passed or refused, and with 2 if the answer does no
 	set.IntVar(&f.last, "last", 0, "print as many of the last requests, which the admin listener has")
 	f.show = choice{why.Classes[0], why.Classes[:]}
 	f.show.register(c, "show", "", "which of them: "+strings.Join(why.Classes[:], ", "))
+	set.StringVar(&f.user, "user", "", "with --last, only users whose names contain this")
+	set.StringVar(&f.verb, "verb", "", "with --last, only this verb, such as list")
+	set.IntVar(&f.code, "code", 0, "with --last, only this code, such as 403")
 	const real = "sluice why makes the request, a GET: "
 	gone(set, real+"give its URL, and headers with -H", "filename", "request")
 	gone(set, real+"use -H 'Impersonate-User: NAME'", "as-user", "as-group")
@@ -62,6 +69,8 @@ func (f *whyFlags) run(ctx context.Context, target string, out io.Writer) error 
 	switch {
 	case (target == "") == (f.last <= 0):
 		return errors.New("give either a URL, such as /api/v1/pods, or --last")
+	case f.last <= 0 && (f.user != "" || f.verb != "" || f.code != 0):
+		return errors.New("--user, --verb and --code choose among the last requests: add --last")
 	case f.last > 0:
 		return f.printLast(ctx, out)
 	}
@@ -178,6 +187,9 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	if _, err := f.get(ctx, "why", url.Values{"show": {f.show.value}}, "RequestList", &list); err != nil {
 		return err
 	}
+	list.Items = slices.DeleteFunc(list.Items, func(s why.Seen) bool {
+		return !strings.Contains(s.User, f.user) || f.code != 0 && s.Code != f.code || f.verb != "" && !strings.EqualFold(s.Verb, f.verb)
+	})
 	list.Items = list.Items[:min(len(list.Items), f.last)]
 	t := newTable("ID TIME VERB RESOURCE USER AGENT REASON CODE")
 	for _, s := range list.Items {
@@ -185,7 +197,7 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	}
 	people := t.fit(f.output.width(out), "ID").bytes()
 	if len(list.Items) == 0 {
-		people = fmt.Appendf(nil, "There is no %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(why.Classes[:], ", "))
+		people = fmt.Appendf(nil, "There is no such %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(why.Classes[:], ", "))
 	}
 	return f.output.answer(out, list, people, true)
 }
