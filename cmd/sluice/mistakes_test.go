@@ -87,6 +87,15 @@ func TestAddressComesFromTheEnvironment(t *testing.T) {
 	}
 }
 
+// TestTheAnswerNoExitsWith1, as the program runs a command, and prints nothing more than the answer.
+func TestTheAnswerNoExitsWith1(t *testing.T) {
+	for _, command := range []string{"status", "watches --behind 1s"} {
+		if err := runWith(t.Context(), append(strings.Fields(command), "--address", startAdmin(t))); exitCode(err) != exitNotWell || err != error(no{}) {
+			t.Errorf("%s: %v (exit %d)", command, err, exitCode(err))
+		}
+	}
+}
+
 // TestVersionIsAFlagToo prints the same.
 func TestVersionIsAFlagToo(t *testing.T) {
 	command, _ := execute(t, "version")

@@ -27,6 +27,14 @@ import (
 // no is the answer of a command that found something to do. It may have an error to print.
 type no struct{ error }
 
+// Error implements error.
+func (n no) Error() string {
+	if n.error == nil {
+		return "the answer is no"
+	}
+	return n.error.Error()
+}
+
 // Unwrap returns the error.
 func (n no) Unwrap() error { return n.error }
 
