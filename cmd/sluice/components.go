@@ -56,10 +56,10 @@ type components struct {
 	followers  []task // of files that the configuration names, and the writer of the audit log
 }
 
-// task is what runs until its context ends.
+// task is a function that runs until its context ends.
 type task func(context.Context) error
 
-// background returns what runs beside the listeners, in the order of its start.
+// background returns the tasks beside the listeners, in the order of its start.
 func (c *components) background() []task {
 	return append([]task{
 		c.health.Run,            // asks the apiserver for its version
@@ -159,7 +159,7 @@ func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics)
 	return l, nil
 }
 
-// tracer returns what records traces; nil if nothing does.
+// tracer returns the tracer; nil if nothing is traced.
 func (c *components) tracer(t config.Tracing) (*trace.Tracer, error) {
 	if t.Endpoint == "" {
 		return nil, nil
@@ -203,7 +203,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	return nil
 }
 
-// proofCost returns what the proofs of each store may cost.
+// proofCost returns the bound of the proofs of each store.
 func proofCost(p config.Proofs) fence.Cost {
 	return fence.Cost{Share: p.CorePercent / 100, BytesPerSecond: p.BytesPerSecond}
 }

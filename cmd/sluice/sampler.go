@@ -8,8 +8,7 @@ import (
 	"sluice/proxy/see"
 )
 
-// sampler returns what the status page shows. Names of callers are shown where readers have names, too, and to whoever is on
-// this host.
+// sampler returns the sampler of the status page. Names of callers are shown where readers have names, too, and on this host.
 func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o := see.Options{
 		Version: version, Gather: metrics.registry.Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,

@@ -86,7 +86,7 @@ func serve(ctx context.Context, r *reloader) error {
 	return c.run(ctx, api, adminListener, c.background())
 }
 
-// run serves until ctx ends or something fails. What runs in the background and the admin listener, which an API
+// run serves until ctx ends or something fails. Tasks in the background and the admin listener, which an API
 // listener needs while it drains, end after it.
 func (c *components) run(ctx context.Context, api, adminListener net.Listener, inBackground []task) error {
 	group, ctx := errgroup.WithContext(ctx)

@@ -35,7 +35,7 @@ const maxToken = 16 << 10
 // errToken is returned for a token that is longer than maxToken.
 var errToken = errors.New("the token is too long")
 
-// bearer is the caller who presents a token.
+// bearer is the caller with a token.
 type bearer struct {
 	// key is in whose name its unknown tokens wait: in the group of its connection's user, or of its address, those of each
 	// connection for themselves.
@@ -77,7 +77,7 @@ func tokenDigest(token string) digest {
 	return sha256.Sum256(unsafe.Slice(unsafe.StringData(token), len(token)))
 }
 
-// review asks the apiserver for whom it takes the bearer of a token.
+// review asks the apiserver for the user of a token.
 func (t *tokens) review(ctx context.Context, token string) (result[*authenticator.Response], error) {
 	got := result[*authenticator.Response]{ttl: time.Duration(t.ttl.Load())}
 	review := &authenticationv1.TokenReview{}

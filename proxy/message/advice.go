@@ -2,7 +2,7 @@ package message
 
 import "slices"
 
-// Advice is what can be done about a reason of the metrics. Do is empty if nothing needs to be done.
+// Advice is the sentence of help for a reason of the metrics. Do is empty if nothing needs to be done.
 type Advice struct {
 	Reason, Do string
 	Means      string // a sentence about a request that was served or passed

@@ -65,8 +65,8 @@ func (i *Info) GroupVersionResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: i.APIGroup, Version: i.APIVersion, Resource: i.Resource}
 }
 
-// Waits returns for whom the request waits in queues: for the holder of its credentials, with the rank of the user for whom it
-// acts.
+// Waits returns the caller under whose name the request waits in queues: the holder of its credentials, with the rank of the
+// user that it impersonates.
 func (i *Info) Waits() limits.Caller {
 	u := i.Acting
 	if i.Impersonated != nil {
@@ -96,7 +96,7 @@ const (
 	ClientCert
 )
 
-// Decision is what was decided about an access, in the words of the apiserver's audit annotations.
+// Decision is a decision about an access, in the words of the apiserver's audit annotations.
 type Decision struct {
 	Verdict string // Allow or Forbid; empty if Sluice has decided nothing
 	Reason  string // of the authorizer
@@ -161,8 +161,8 @@ func asksToSwitch(h http.Header) bool {
 	return httpguts.HeaderValuesContainsToken(h["Connection"], "upgrade")
 }
 
-// maySwitch reports whether the apiserver may answer a request by switching protocols. It ignores what other requests ask
-// for, and Sluice must: sessions take no seats.
+// maySwitch reports whether the apiserver may answer a request by switching protocols. It ignores an
+// upgrade of other requests, and Sluice must: sessions take no places.
 func maySwitch(i *apirequest.RequestInfo) bool {
 	switch {
 	case i == nil || !i.IsResourceRequest:
@@ -180,7 +180,7 @@ func maySwitch(i *apirequest.RequestInfo) bool {
 // net/url ignores parameters above a limit that differs between Go releases.
 const maxParameters = 1000
 
-// parse returns what the apiserver's RequestInfoFactory returns, except for the name that a field
+// parse returns the result of the apiserver's RequestInfoFactory, except for the name that a field
 // selector requires, which Info.ParseName sets: callers are not authenticated yet, and the factory
 // takes half a second to parse a selector of a megabyte. It also logs a query that it cannot decode,
 // including any token in it.
@@ -200,7 +200,7 @@ func parse(r *http.Request, query url.Values) (*apirequest.RequestInfo, error) {
 	return info, err
 }
 
-// afterVersion returns what follows the API version in the path.
+// afterVersion returns the rest of the path after the API version.
 func afterVersion(i *apirequest.RequestInfo) string {
 	return strings.TrimPrefix(i.Path, GroupVersionPath(i.APIGroup, i.APIVersion)+"/")
 }

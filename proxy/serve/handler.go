@@ -47,7 +47,7 @@ type Options struct {
 	// Strict passes requests for formats that the apiserver itself may not support.
 	Strict   bool
 	Features plan.Features
-	// Metrics counts what is served; nil counts nothing.
+	// Metrics counts served reads; nil counts nothing.
 	Metrics *Metrics
 	// CPU shares the processors among users; nil lets everybody work at once.
 	CPU *flowcontrol.CPU
@@ -88,7 +88,7 @@ func New(o Options) *Handler {
 func (h *Handler) SetWatches(recheck time.Duration, compress bool) { h.watches.Set(recheck, compress) }
 
 // ServeHTTP implements http.Handler. It panics with http.ErrAbortHandler if a response fails after
-// its first byte, so that the client cannot take what it has received for the whole response.
+// its first byte, so that the client cannot take a part for the whole response.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, q := request.From(r.Context()), h.newAttempt()
 	if err := h.read(w, r, info, q); err != nil {
@@ -127,7 +127,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Inf
 	h.options.Next.ServeHTTP(w, r)
 }
 
-// read serves the request, and tries again what becomes possible meanwhile. An error is a Pass, a
+// read serves the request, and tries again when the cache has changed. An error is a Pass, a
 // Forwarded or a Refused of outcome if nothing has been written yet.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
 	for {
@@ -164,7 +164,7 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 	return p, err
 }
 
-// plan returns the plan for a request, with the reason why the read passes. The plan then has what was found until then.
+// plan returns the plan for a request, with the reason why the read passes. The plan then has the parsed fields.
 func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan.Plan, error) {
 	end, err := h.options.CPU.Parse(r.Context(), info)
 	if err != nil {

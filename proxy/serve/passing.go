@@ -33,7 +33,7 @@ const (
 	mostPart   = 4
 )
 
-// attempt is what a request keeps while it is tried again until the cache can show the read or there are places for it at the
+// attempt is the state of a request while it is tried again until the cache can show the read or there are places for it at the
 // apiserver.
 type attempt struct {
 	fresh.Attempt
@@ -91,7 +91,7 @@ func (h *Handler) places(bytes int64) int {
 	return int(min(1+bytes/placeBytes, int64(max(1, all/mostPart))))
 }
 
-// passFacts is what decides whether a read counts that the cache cannot show.
+// passFacts decide whether a read counts that the cache cannot show.
 type passFacts struct {
 	verb          negotiate.Verb
 	initialEvents bool // of a watch
@@ -164,7 +164,7 @@ func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 }
 
 // await waits until the cache may show the read, which it reports, or for as long as the read may wait. A read waits for its
-// places, too, unless the store is likely to show it soon: what passes one after the other costs as much as what passes at once.
+// places, too, unless the store is likely to show it soon: one after the other they cost as much as at once.
 func (h *Handler) await(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass, places int) (again bool) {
 	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	defer cancel()

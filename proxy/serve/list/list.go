@@ -64,7 +64,7 @@ func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snaps
 	return p.Resource.Store.Snapshot(), reason, nil
 }
 
-// write writes the list. What of a long one is memoized as compressed blocks is written so.
+// write writes the list. Of a long one, compressed blocks are written as they are memoized.
 func (l *contents) write(out *responseWriter, e *encode.Segments) error {
 	size, err := l.itemsSize(e)
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *contents) writeItems(w *itemsWriter, size int) (bool, error) {
 	return w.finish()
 }
 
-// itemsWriter writes the items of a list, what is shared out of the memo.
+// itemsWriter writes the items of a list, shared ones out of the memo.
 type itemsWriter struct {
 	*responseWriter
 	segments  *encode.Segments

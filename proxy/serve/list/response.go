@@ -95,7 +95,7 @@ func (w *responseWriter) claim(bytes int64) error {
 	return err
 }
 
-// outcome returns what becomes of a request whose response has ended with an error, or nil: before its first byte it passes,
+// outcome returns the outcome of a request whose response has ended with an error, or nil: before its first byte it passes,
 // or is refused.
 func (w *responseWriter) outcome(p *plan.Plan, err error) error {
 	refused, tooMuch := errors.AsType[*accounts.Refused](err)
@@ -129,7 +129,7 @@ func (w *responseWriter) release() {
 	}
 }
 
-// start sends the headers and what is pending. long says whether the body is long enough to be compressed.
+// start sends the headers and the pending bytes. long says whether the body is long enough to be compressed.
 func (w *responseWriter) start(long bool) error {
 	w.started = true
 	w.header(w.w.Header())

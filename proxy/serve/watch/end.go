@@ -22,11 +22,11 @@ import (
 // errToldToEnd ends a watch that was told to end: its access has been revoked, or it is read too slowly.
 var errToldToEnd = errors.New("told to end")
 
-// errTooSlow ends a watch that holds too much memory. The client must list again: what it has not read is
+// errTooSlow ends a watch that holds too much memory. The client must list again: events that it has not read are
 // gone.
 var errTooSlow = apierrors.NewResourceExpired(message.TooSlow.Say())
 
-// end ends the stream and what runs beside the loop, and gives back what the watch has taken.
+// end ends the stream and the goroutines beside the loop, and releases the memory of the watch.
 func (l *loop) end() {
 	l.out.end()
 	l.proof.Stop()
@@ -41,7 +41,7 @@ func (l *loop) end() {
 	l.plan.Info.Outcome.End = l.ended
 }
 
-// endAs keeps how the watch ends, unless that is known already. It returns false, as what ends the loop does.
+// endAs keeps how the watch ends, unless that is known already. It returns false, as each function that ends the loop.
 func (l *loop) endAs(how request.WatchEnd) bool {
 	if l.ended == "" {
 		l.ended = how

@@ -71,7 +71,7 @@ func (l *loop) writeRun(e *encode.Segments, run tree.Run) error {
 	return nil
 }
 
-// add writes text after what has been gathered, without copying it if it is long.
+// add writes text after the gathered texts, without copying it if it is long.
 func (l *loop) add(text []byte) error {
 	if len(l.buf)+len(text) <= encode.PieceSize {
 		l.buf = append(l.buf, text...)

@@ -75,7 +75,7 @@ func (l *loop) run() {
 	}
 }
 
-// start starts what runs beside the loop.
+// start starts the goroutines beside the loop.
 func (l *loop) start() {
 	ctx := l.r.Context()
 	l.began = time.Now()
@@ -103,7 +103,7 @@ func (l *loop) lag() clients.Lag {
 	return clients.Lag{Events: events, Oldest: time.Since(since)}
 }
 
-// turn delivers what there is and waits for the next thing to do. It reports whether the watch goes on.
+// turn delivers all events and waits for the next action. It reports whether the watch goes on.
 func (l *loop) turn() bool {
 	wake := l.cursor.Ready() // before deliver reads, so that no event is missed
 	l.boundRest()
@@ -125,8 +125,8 @@ func (l *loop) turn() bool {
 	return l.wait(wake)
 }
 
-// wait waits for the next thing to do, and does what is no event. It reports whether the watch goes on. A quiet watch
-// is here all the time: what the functions up to here have on the stack is held by each of thousands.
+// wait waits for the next event, and takes all other actions. It reports whether the watch goes on. A quiet watch
+// is here all the time: the stack of the functions up to here is held by each of thousands.
 func (l *loop) wait(wake <-chan struct{}) bool {
 	select {
 	case <-wake:
@@ -144,7 +144,7 @@ func (l *loop) wait(wake <-chan struct{}) bool {
 	}
 }
 
-// attend does what is neither event nor drain. It reports whether the watch goes on.
+// attend takes the actions other than events and drains. It reports whether the watch goes on.
 func (l *loop) attend() bool {
 	if l.r.Context().Err() != nil {
 		return l.endAs(request.ClientClosed)
@@ -184,7 +184,7 @@ func (l *loop) lifetime() time.Duration {
 	return shortestLife + rand.N(shortestLife)
 }
 
-// onTimer does what is due, and reports whether the watch goes on.
+// onTimer takes the action that is due, and reports whether the watch goes on.
 func (l *loop) onTimer(timer *timer) bool {
 	now := time.Now()
 	if due(&timer.end, now) {

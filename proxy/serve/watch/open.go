@@ -36,7 +36,7 @@ type Access interface {
 	// same user, or this user may no longer make the read; nil if neither is so. An error means that
 	// the apiserver could not be asked.
 	StillAllowed(r *http.Request, read *request.Read) (denied *apierrors.StatusError, err error)
-	// Notify calls f, which must not block, whenever access of r to what read selects may have
+	// Notify calls f, which must not block, whenever access of r to the selection of read may have
 	// changed, until stop is called.
 	Notify(r *http.Request, read *request.Read, f func()) (stop func())
 }
@@ -116,7 +116,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 type opening struct {
 	cursor *cache.Cursor
 	reason outcome.Hit
-	// state is what the initial events show; nil for a watch without them.
+	// state is the state of the initial events; nil for a watch without them.
 	state *cache.Snapshot
 	// delivered is the version up to which the client has every event.
 	delivered uint64

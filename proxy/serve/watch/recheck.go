@@ -29,7 +29,7 @@ const (
 	revokedWriteLimit = 5 * time.Second
 )
 
-// accessRecheck checks beside an open watch whether its caller may still read what it shows, at
+// accessRecheck checks beside an open watch whether its caller may still read its objects, at
 // intervals and after each change of access rules. It runs independently of the watch loop, so that a
 // client that reads slowly or not at all cannot postpone it. Events do not wait for it.
 type accessRecheck struct {
