@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/proxy/accounts"
 	"sluice/proxy/connections"
 	"sluice/proxy/request"
@@ -304,10 +306,16 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	begin := time.Now()
 	r.metrics.started()
 	got, err := ask(ctx)
-	if !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, context.Canceled) && !refusedAsSuch(err) {
 		r.failing.Store(err != nil)
 	}
 	p.leave(ctx, time.Since(begin), err == nil, err == nil && !got.positive)
 	r.metrics.ended(ctx, got.positive, err)
 	return got, err
+}
+
+// refusedAsSuch reports whether the apiserver has refused a review for what it contains. Callers choose that, so it tells
+// nothing about other reviews.
+func refusedAsSuch(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -62,12 +62,18 @@ func reviewSpec(a authorizer.Attributes) *authorizationv1.SubjectAccessReviewSpe
 
 // reviewsAll reports whether a review has every requirement of the selectors.
 func reviewsAll(a authorizer.Attributes) bool {
-	byLabels, err := a.GetLabelSelector()
-	return err != nil || len(labelTerms(byLabels)) == len(byLabels)
+	byLabels, labelErr := a.GetLabelSelector()
+	byFields, fieldErr := a.GetFieldSelector()
+	return (labelErr != nil || len(labelTerms(byLabels)) == len(byLabels)) &&
+		(fieldErr != nil || len(fieldTerms(byFields)) == len(byFields))
 }
 
+// fieldTerms leaves out requirements without a key, which the apiserver refuses to review: the review is then of more.
 func fieldTerms(requirements fields.Requirements) (terms []metav1.FieldSelectorRequirement) {
 	for _, r := range requirements {
+		if r.Field == "" {
+			continue
+		}
 		op := metav1.FieldSelectorOpIn
 		if r.Operator == selection.NotEquals {
 			op = metav1.FieldSelectorOpNotIn

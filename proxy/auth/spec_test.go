@@ -34,3 +34,11 @@ func TestReviewsHaveTheRequirementsOfSelectors(t *testing.T) {
 		}
 	}
 }
+
+// The apiserver refuses a review of a requirement without a key.
+func TestReviewsLeaveOutRequirementsWithoutAKey(t *testing.T) {
+	a := readAttributes(&user.DefaultInfo{Name: "jane"}, readOf(t, newRequest("/api/v1/pods?fieldSelector=%3Dx", nil)))
+	if got := reviewSpec(a).ResourceAttributes.FieldSelector; got != nil || reviewsAll(a) {
+		t.Errorf("%v, all: %v", got, reviewsAll(a))
+	}
+}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -78,6 +79,33 @@ func TestSlowReviewsProlongNoVerdict(t *testing.T) {
 		reviews.delay = stalePatience + time.Second
 		if got := read(); got.Kind != request.Unauthenticated {
 			t.Errorf("a revoked token: %+v", got)
+		}
+	})
+}
+
+// A caller can ask for a review that the apiserver refuses as such. It must not prolong verdicts about others.
+func TestReviewsThatAreInvalidProlongNoVerdict(t *testing.T) {
+	runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		access.SetStaleFor(time.Hour)
+		read := func() (bool, error) {
+			r := authenticated(t, access, newRequest("/api/v1/pods?resourceVersion=0", token("a")))
+			return access.MayRead(r, readOf(t, r))
+		}
+		if allowed, err := read(); !allowed || err != nil {
+			t.Fatal(allowed, err)
+		}
+		time.Sleep(3 * allowTTL)
+		authenticated(t, access, newRequest("/api/v1/pods", token("a"))) // the token stays known
+		reviews.allow = nil
+		reviews.breakWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnprocessableEntity) })
+		r := authenticated(t, access, newRequest("/api/v1/nodes", token("a")))
+		if _, err := access.MayRead(r, readOf(t, r)); err == nil {
+			t.Fatal("an invalid review is answered")
+		}
+		reviews.breakWith(nil)
+		reviews.delay = stalePatience + time.Second
+		if allowed, _ := read(); allowed {
+			t.Error("a revoked right counts")
 		}
 	})
 }
