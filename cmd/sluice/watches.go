@@ -27,7 +27,8 @@ func watchesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watches [--address URL]",
 		Short: "Say which watches are open, and how far they are behind",
-		Long: `Say which watches are open and how far they are behind, the slowest first. It exits with 0, with --behind with 1 if
+		Long: `Say which watches are open and how far they are behind, the slowest first; those
+of one client for one resource that are answered alike are one row. It exits with 0, with --behind with 1 if
 there is one that far behind, and with 2 if it cannot tell.`,
 		Example: `  sluice watches --user system:node: --behind 1s
   sluice watches --passed -o yaml`,
@@ -35,7 +36,7 @@ there is one that far behind, and with 2 if it cannot tell.`,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	set := f.prepare(c)
-	f.output.register(c, "addresses and namespaces")
+	f.output.register(c, "each watch in a row of its own, addresses and namespaces")
 	f.output.registerWatch(c)
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
@@ -62,19 +63,23 @@ func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) erro
 
 // watchesText returns open watches for people.
 func watchesText(l *clients.OpenWatchList, wide bool, width int) []byte {
-	columns := "USER AGENT RESOURCE SELECTS AGE FROM BEHIND FIRST-WAITS SOURCE WHY-PASSED"
+	columns, groups := "USER AGENT RESOURCE OPEN SELECTS AGE FROM BEHIND FIRST-WAITS SOURCE WHY-PASSED", l.Groups()
 	if wide {
 		columns += " NAMESPACE ADDRESS"
+		groups = nil
+		for _, w := range l.Items {
+			groups = append(groups, clients.WatchGroup{Open: 1, Slowest: w})
+		}
 	}
 	t, reasons := newTable(columns), []string{}
-	for i := range l.Items {
-		r := &l.Items[i]
+	for i := range groups {
+		r := &groups[i].Slowest
 		behind := "-"
 		if r.BehindEvents != nil {
 			behind = strconv.Itoa(*r.BehindEvents)
 		}
 		age := time.Duration(r.AgeSeconds) * time.Second
-		cells := []any{userText(r.User), r.Agent, r.Resource, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source, r.PassedBecause}
+		cells := []any{userText(r.User), r.Agent, r.Resource, groups[i].Open, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source, r.PassedBecause}
 		reasons = append(reasons, r.PassedBecause)
 		if wide {
 			cells = append(cells, r.Namespace, r.Address)

@@ -238,3 +238,25 @@ func (w *Watching) waiting() float64 {
 	}
 	return *w.WaitingSeconds
 }
+
+// WatchGroup are the open watches of one client for one resource that are answered alike.
+type WatchGroup struct {
+	Open    int
+	Slowest Watching // the one that is furthest behind
+}
+
+// Groups returns the watches in groups, those with the slowest watch first.
+func (l *OpenWatchList) Groups() (groups []WatchGroup) {
+	at := map[[6]string]int{}
+	for i := range l.Items {
+		w := &l.Items[i]
+		key := [...]string{w.Client, w.User, w.Agent, w.Resource, w.Source, w.PassedBecause}
+		n, known := at[key]
+		if !known {
+			n, at[key] = len(groups), len(groups)
+			groups = append(groups, WatchGroup{Slowest: *w})
+		}
+		groups[n].Open++
+	}
+	return groups
+}

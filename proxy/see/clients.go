@@ -22,8 +22,10 @@ type clientsView struct {
 	Client   *clients.Row // of the page of one client
 	Rows     []clients.Row
 	Watching []clients.Watching // of one client
-	Total    clients.Recent     // the same
-	Advice   []message.Advice   // the same: for reasons why its requests pass or are refused
+	Groups   []clients.WatchGroup
+	Ended    []why.Seen       // watches, the last first
+	Total    clients.Recent   // the same
+	Advice   []message.Advice // the same: for reasons why its requests pass or are refused
 	Columns  []column
 	Query    url.Values
 	Next     string // the URL of the next rows; empty if there are none
@@ -183,6 +185,21 @@ func (l *clientLists) newClientView(id string) *clientsView {
 	return v
 }
 
+// newWatchesView returns the page of the open watches that a query selects, and of those that have ended.
+func (s *Sampler) newWatchesView(q url.Values) *clientsView {
+	l := s.clientLists.watchList(q)
+	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Groups: l.Groups()}
+	v.Groups = v.Groups[:min(len(v.Groups), mostRows)]
+	if s.options.Why != nil {
+		for class := range why.Classes {
+			v.Ended = append(v.Ended, slices.DeleteFunc(s.options.Why.Kept.Last(class, s.options.Why.Names), func(r why.Seen) bool { return r.End == "" })...)
+		}
+		slices.SortStableFunc(v.Ended, func(a, b why.Seen) int { return b.At.Compare(a.At) })
+		v.Ended = v.Ended[:min(len(v.Ended), mostKept)]
+	}
+	return v
+}
+
 // clients serves a page that a function makes of the request; it returns nil if there is no such page.
 func (s *Sampler) clients(of func(*http.Request) *clientsView) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -191,7 +208,8 @@ func (s *Sampler) clients(of func(*http.Request) *clientsView) http.HandlerFunc 
 			http.NotFound(w, r)
 			return
 		}
-		v := newView(s.Facts(), "clients")
+		page, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		v := newView(s.Facts(), page)
 		v.Clients = c
 		v.write(w)
 	}
@@ -232,7 +250,12 @@ func cores(v float64) string {
 
 // functions are the functions of templates.
 var functions = map[string]any{
-	"who": whoOf, "cores": cores, "size": size, "number": number, "seconds": seconds,
+	"who": whoOf, "watcher": func(w clients.Watching) string {
+		return whoOf(clients.Row{Client: w.Client, User: w.User, Agent: w.Agent})
+	},
+	"ended":   func(string) string { return guide(why.Troubleshooting + "#how-a-watch-ended") },
+	"waiting": func(v *float64) string { return seconds(*v) },
+	"cores":   cores, "size": size, "number": number, "seconds": seconds,
 	"guide":  guide,
 	"reason": func(name string) string { return guide(why.Troubleshooting + "#" + name) },
 	"advice": func(reason string) string { a, _ := message.AdviceFor(reason); return a.Do },

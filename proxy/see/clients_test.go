@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/why"
 )
 
 // lists counts n served lists of a resource by a user, each of so many bytes of JSON.
@@ -108,11 +109,44 @@ func TestClientPageShowsRequestsAndWatches(t *testing.T) {
 	}
 }
 
+// 50 equal rows help nobody.
+func TestWatchesAreGroupedAndTellHowTheLastEnded(t *testing.T) {
+	p := newProcess(true)
+	for i := range 50 {
+		w := p.clients.Open(clients.WatchFacts{
+			Key: clients.Key{User: "jane", Agent: "client/v1.0", Version: "v1", Resource: "secrets"}, Reason: "excluded",
+		})
+		defer w.Close()
+		w.Follow(func() clients.Lag { return clients.Lag{Events: i, Oldest: time.Duration(i) * time.Second} })
+	}
+	ring := new(why.Ring)
+	p.options.Why = &Why{Kept: ring, Names: true}
+	ring.Add(why.KeptFailed, &why.Request{
+		Verb: "WATCH", User: "joe", Agent: "client/v1.0", Known: true, Exists: true, Version: "v1", Resource: "pods", End: "client-stalled",
+	})
+	ring.Add(why.KeptServed, &why.Request{Verb: "LIST", User: "other", Known: true})
+	page := p.get(t, "/watches").Body.String()
+	if users := p.users(t, "/watches"); len(users) != 1 {
+		t.Errorf("rows of %v", users)
+	}
+	for _, want := range []string{`"open">50<`, `"behind">49<`, "excluded", "joe", "pods.v1", "client-stalled"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Contains(page, "other") {
+		t.Error("a list is among the watches that have ended")
+	}
+	if page := p.get(t, "/watches?user=nobody").Body.String(); !strings.Contains(page, "No watch is open that matches") {
+		t.Error("a filter without a match says nothing")
+	}
+}
+
 func TestClientsHaveNoNamesWhereTheyAreOff(t *testing.T) {
 	p := newProcess(false)
 	p.lists("jane", "pods", 1, 50e6)
 	id := p.clients.List(false).Items[0].Client
-	for _, path := range []string{"/", "/clients", "/clients/" + id, "/see/v1alpha1/clients", "/see/v1alpha1/watches"} {
+	for _, path := range []string{"/", "/clients", "/clients/" + id, "/watches", "/see/v1alpha1/clients", "/see/v1alpha1/watches"} {
 		w := p.get(t, path)
 		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "jane") || strings.Contains(w.Body.String(), "client/v1.0") {
 			t.Errorf("%s: %d, with the name", path, w.Code)

@@ -28,6 +28,7 @@ func (s *Sampler) Handler() http.Handler {
 	if s.options.Clients != nil {
 		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientsView(r.URL.Query()) }))
 		mux.HandleFunc("GET /clients/{id}", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientView(r.PathValue("id")) }))
+		mux.HandleFunc("GET /watches", s.clients(func(r *http.Request) *clientsView { return s.newWatchesView(r.URL.Query()) }))
 		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientLists.clientList))
 		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.clientLists.watchList))
 	}
@@ -136,7 +137,7 @@ func newView(f *Facts, page string) *view {
 		for i := range v.Shown {
 			v.Values.resource(&v.Shown[i])
 		}
-	case page == "clients", page == "why":
+	case page == "clients", page == "why", page == "watches":
 	case page == "limits":
 		for _, l := range f.Limits {
 			v.Values.limit(l)

@@ -21,7 +21,7 @@
       if (k[0] === "=") for (const e of cells.get("~" + k.slice(1)) || []) e.parentNode.setAttribute("aria-label", v);
       if (k === "state") {
         verdict.dataset.state = v;
-        document.title = "Sluice: " + v;
+        document.title = document.title.replace(/[^ ]+$/, v);
       }
     }
   };
