@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 
+	"golang.org/x/net/http/httpguts"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,6 +61,9 @@ func (t tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // token asks the apiserver, with the token, whose it is.
 func (s *Self) token(ctx context.Context, token string, status *authenticationv1.TokenReviewStatus) error {
+	if strings.ContainsAny(token, " \t") || !httpguts.ValidHeaderFieldValue(token) {
+		return nil // it would arrive as another one, or not be sent, as if the apiserver failed
+	}
 	ctx = context.WithValue(ctx, callerToken{}, token)
 	caller, own := &authenticationv1.SelfSubjectReview{}, &authenticationv1.SelfSubjectReview{}
 	err := s.caller(ctx, &authenticationv1.SelfSubjectReview{}, caller)

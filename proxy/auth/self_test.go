@@ -67,6 +67,21 @@ func TestSelfKnowsOnlyTheUserOfItsOwnCredentials(t *testing.T) {
 	}
 }
 
+// A header would carry another token, or none. Subprotocols of a WebSocket can have such tokens.
+func TestSelfRejectsTokensThatDoNotFitAHeader(t *testing.T) {
+	self := NewSelf(func(ctx context.Context, _, _ runtime.Object) error {
+		t.Errorf("%q is sent", ctx.Value(callerToken{}))
+		return nil
+	}, nil)
+	for _, token := range []string{"a b", "a\t", "\ta", "a\nb", "a\x00"} {
+		review := &authenticationv1.TokenReview{}
+		err := self.Review(t.Context(), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, review)
+		if err != nil || review.Status.Authenticated {
+			t.Errorf("%q: %+v, %v", token, review.Status, err)
+		}
+	}
+}
+
 func TestSelfSendsTheTokenOfTheCallerAndNothingElse(t *testing.T) {
 	var sent http.Header
 	transport := WithCallerToken(transportFunc(func(r *http.Request) (*http.Response, error) {
