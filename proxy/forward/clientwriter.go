@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/proxy/flowcontrol"
@@ -26,6 +27,7 @@ type clientWriter struct {
 	deadline *response.WriteDeadline
 	joined   *bufio.Writer // joins the pieces of a list or an object; nil for a stream
 	failed   bool          // a write has failed
+	evicted  atomic.Bool   // the response was ended in favor of others
 }
 
 func newClientWriter(ctx context.Context, w http.ResponseWriter, info *request.Info) *clientWriter {
@@ -77,14 +79,21 @@ func (c unjoined) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// endOf returns how a watch has ended, whose response the apiserver has ended itself if it is whole.
+// endOf returns how a watch has ended, whose response the apiserver has ended itself if it is whole; empty if it never began.
 func (c *clientWriter) endOf(w *request.PassedWatch, whole bool) request.WatchEnd {
 	select {
 	case <-w.Ended.Done():
 		return w.How
 	default:
 	}
+	select {
+	case <-w.Opened.Done():
+	default:
+		return ""
+	}
 	switch {
+	case c.evicted.Load():
+		return request.Failed
 	case c.deadline.Stalled():
 		return request.ClientStalled
 	case c.failed || c.ctx.Err() != nil:

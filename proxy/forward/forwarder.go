@@ -99,7 +99,11 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	client := newClientWriter(ctx, w, info)
 	defer client.deadline.Stop()
-	p.place = place{forwarder: f, info: info, end: func() { client.deadline.EndWithin(0); cancel() }}
+	p.place = place{forwarder: f, info: info, end: func() {
+		client.evicted.Store(true)
+		client.deadline.EndWithin(0)
+		cancel()
+	}}
 	defer p.place.release()
 	if f.transcode {
 		p.exchange = transcode.Begin(r)

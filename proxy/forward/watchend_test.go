@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
 )
@@ -23,6 +24,17 @@ func TestPassedWatchTellsHowItEnded(t *testing.T) {
 			w.How = request.Drained
 			w.Ended.Set()
 		}},
+		{request.Failed, func(e *forwardtest.Env, _ *request.PassedWatch, _ func(), _ chan<- bool) {
+			take := func(name string, n int64) {
+				of := e.Accounts.Account(accounts.ByUser(name))
+				if _, err := of.TakeWhileBusy(accounts.Streams, n, func() bool { return true }, func() {}); err != nil {
+					t.Error(err)
+				}
+			}
+			take("jane", 4)
+			take("bob", 3)
+			take("joe", 1) // of the watch of jane, who has the most
+		}},
 	} {
 		t.Run(string(row.want), func(t *testing.T) {
 			watch, end := request.NewPassedWatch(false), make(chan bool)
@@ -38,7 +50,8 @@ func TestPassedWatchTellsHowItEnded(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			}
-			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, PassedWatch: watch, Handler: handler})
+			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, PassedWatch: watch, Handler: handler,
+				Totals: accounts.Totals{accounts.Streams: 8, accounts.Bodies: 1 << 20}})
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Gateway.URL+"/api/v1/pods?watch=1", nil)
@@ -59,5 +72,22 @@ func TestPassedWatchTellsHowItEnded(t *testing.T) {
 				t.Errorf("the watch has ended as %q", got)
 			}
 		})
+	}
+}
+
+func TestPassedWatchThatNeverBeganHasNotEnded(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"refused":     func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"no response": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, PassedWatch: request.NewPassedWatch(false), Handler: handler})
+		resp, err := e.Client.Get(e.Gateway.URL + "/api/v1/pods?watch=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := (<-e.Ended).Outcome.End; got != "" {
+			t.Errorf("%s: the watch has ended as %q", name, got)
+		}
 	}
 }

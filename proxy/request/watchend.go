@@ -15,7 +15,7 @@ const (
 	StoreRebuilt  WatchEnd = "store-rebuilt"  // the store, or the columns of its Tables, were replaced
 	CacheReady    WatchEnd = "cache-ready"    // the cache can serve a watch that has passed
 	APIServerAway WatchEnd = "apiserver-away" // the apiserver did not answer, or broke off a watch that passes
-	Failed        WatchEnd = "error"          // an event could not be encoded, or had no memory
+	Failed        WatchEnd = "error"          // an event could not be encoded or had no memory, or a watch that passes gave way to another
 )
 
 // IsFailure reports whether the client got less than it asked for.
