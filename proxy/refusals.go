@@ -2,8 +2,6 @@ package proxy
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 
 	"sluice/proxy/request"
 )
@@ -16,9 +14,4 @@ func isRefusal(info *request.Info, code int) bool {
 	}
 	unwanted := code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusTooManyRequests
 	return info.Caller == request.Unauthenticated && unwanted
-}
-
-// refusal is the key under which a refused request without a line is counted.
-func refusal(info *request.Info, code int) string {
-	return strings.TrimSpace(strconv.Itoa(code) + " " + info.Outcome.Reason)
 }

@@ -70,8 +70,7 @@ type scope struct {
 type changes struct {
 	metrics *Metrics
 
-	mu         sync.Mutex // guards the fields below
-	total      uint64
+	mu         sync.Mutex        // guards the fields below
 	everything uint64            // which counts for everybody; and how often the other counts began anew
 	namespaces map[string]*count // those of everyNamespace too
 	counts     int               // subjects in all of them
@@ -126,13 +125,6 @@ func (n *count) of(name string, groups []string) (everybody, sum uint64) {
 		}
 	}
 	return n.everybody, sum
-}
-
-// all returns the number of all changes.
-func (c *changes) all() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.total
 }
 
 // happened records a change that can affect some scopes.
@@ -207,7 +199,6 @@ func (c *changes) add(scopes []scope) {
 		return
 	}
 	c.metrics.changes.Inc()
-	c.total++
 	for _, s := range scopes {
 		if s == (scope{}) {
 			c.everything++
