@@ -93,7 +93,7 @@ func TestStreamsThatTheServerAnswersItselfCount(t *testing.T) {
 					resource = accounts.Requests
 					control := flowcontrol.New(ledger).WithFlowControl(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 					e.gateway.handler = connections.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						control.ServeHTTP(w, r.WithContext(request.With(r.Context(), &request.Info{Caller: request.BearerToken, User: "jane"})))
+						control.ServeHTTP(w, r.WithContext(request.With(r.Context(), &request.Info{Identity: request.Identity{Caller: request.BearerToken, User: "jane"}})))
 					}))
 				}
 				attack := func(limited bool) *rawHTTP2 {

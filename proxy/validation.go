@@ -27,7 +27,7 @@ func withValidation(u *upstream.Upstream) func(http.Handler) http.Handler {
 // validated reports whether the request is valid. It answers one that is not.
 func validated(w http.ResponseWriter, r *http.Request, u *upstream.Upstream) bool {
 	info := request.From(r.Context())
-	err := request.Validate(r, info, u.IsUserHeader)
+	err := request.Validate(r, &info.Parsed, u.IsUserHeader)
 	if r.ProtoMajor == 1 && (err != nil || mayBeMisframed(r)) {
 		w.Header().Set("Connection", "close")
 	}

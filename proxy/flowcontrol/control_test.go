@@ -158,7 +158,7 @@ func TestRefusedStrangersLoseTheirConnection(t *testing.T) {
 func TestAnonymousCallersCountByTheirAddress(t *testing.T) {
 	r := httptest.NewRequest("GET", lists, nil)
 	r.RemoteAddr = "192.0.2.1:1"
-	info := &request.Info{Caller: request.Unauthenticated, User: "system:anonymous"}
+	info := &request.Info{Identity: request.Identity{Caller: request.Unauthenticated, User: "system:anonymous"}}
 	if got, want := keyOf(r, info), accounts.ByAddress("192.0.2.1"); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -20,9 +20,19 @@ import (
 	"sluice/proxy/trace"
 )
 
-// Info is the parsed form of a request. The fields in the first group do not change after Parse; those
-// in the second are set while the request is handled, only by the goroutine that serves it.
+// Info is a request, its caller and its outcome. Only the goroutine that serves the request may change it.
 type Info struct {
+	Parsed
+	Identity
+	Record
+
+	PassedWatch *PassedWatch // set before a watch passes, if it may end early
+	Placed      bool         // the request has its places at the apiserver before it is passed
+}
+
+// Parsed is the request as it was sent. It does not change after Parse, but for the name that a field selector requires: see
+// ParseName.
+type Parsed struct {
 	*apirequest.RequestInfo
 	Query           url.Values // the parameters that Sluice reads; of repeated ones the first counts
 	AuditID         string     // from the header Audit-Id, or a new UUID
@@ -31,12 +41,10 @@ type Info struct {
 	LegacyWatchPath bool       // a watch by the deprecated path, as in /api/v1/watch/pods
 
 	tooManyParameters bool
+}
 
-	Received time.Time  // when the request arrived; set by the access log
-	Span     trace.Span // of the request, if it is sampled
-	// TokenReview is how long authentication has waited for a review: only the caller says whether the request is sampled.
-	TokenReview struct{ Began, Ended time.Time }
-
+// Identity is the caller. Authentication, impersonation and flow control set it before the request is served.
+type Identity struct {
 	Caller Caller // set by authentication
 	User   string // the name of the authenticated caller; empty if Unauthenticated and not anonymous
 	// ReviewAgain is set if the caller is not known because the apiserver could not be asked about its token. It asks again,
@@ -46,28 +54,35 @@ type Info struct {
 	// for, once Sluice has authorized that.
 	Acting, Impersonated user.Info
 	Account              accounts.Account // for whom the request counts; set by flow control
-	Admission            bool             // flow control has admitted the request, or refused it
-	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
-	Outcome              Outcome          // set by the handler that responds
-	Encoded              int64            // how much of the body Sluice has compressed, in bytes before that
-	Scanned              int64            // objects that a list from the cache has passed over, as at the apiserver
-	Listed               int64            // bytes of initial events of a watch from the cache, as they are stored
-	Events               int64            // sent to a watch from the cache, without initial events
+}
+
+// Record is the course of the request. It is written where something happens, and read by the access log, the audit log,
+// metrics and traces.
+type Record struct {
+	Received time.Time  // when the request arrived; set by the access log
+	Span     trace.Span // of the request, if it is sampled
+	// TokenReview is how long authentication has waited for a review: only the caller says whether the request is sampled.
+	TokenReview struct{ Began, Ended time.Time }
+
+	Admission bool     // flow control has admitted the request, or refused it
+	Decision  Decision // of Sluice, about a read from the cache or an impersonation
+	Outcome   Outcome  // set by the handler that responds
+	Encoded   int64    // how much of the body Sluice has compressed, in bytes before that
+	Scanned   int64    // objects that a list from the cache has passed over, as at the apiserver
+	Listed    int64    // bytes of initial events of a watch from the cache, as they are stored
+	Events    int64    // sent to a watch from the cache, without initial events
 
 	Watch *clients.OpenWatch // set when the response to a watch begins; may be nil
-
-	PassedWatch *PassedWatch // set before a watch passes, if it may end early
-	Placed      bool         // the request has its places at the apiserver before it is passed
 }
 
 // GroupVersionResource returns the resource of a request for one.
-func (i *Info) GroupVersionResource() schema.GroupVersionResource {
+func (i *Parsed) GroupVersionResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: i.APIGroup, Version: i.APIVersion, Resource: i.Resource}
 }
 
 // Waits returns the caller under whose name the request waits in queues: the holder of its credentials, with the rank of the
 // user that it impersonates.
-func (i *Info) Waits() limits.Caller {
+func (i *Identity) Waits() limits.Caller {
 	u := i.Acting
 	if i.Impersonated != nil {
 		u = i.Impersonated
@@ -76,7 +91,7 @@ func (i *Info) Waits() limits.Caller {
 }
 
 // Memory returns the resource that bodies of the request and of its response take memory of.
-func (i *Info) Memory() accounts.Resource {
+func (i *Identity) Memory() accounts.Resource {
 	if i.Caller == Unauthenticated {
 		return accounts.Unverified
 	}
@@ -144,7 +159,7 @@ var factory = apirequest.RequestInfoFactory{
 func Parse(r *http.Request) (*Info, error) {
 	query := parseQuery(r.URL.RawQuery)
 	parsed, err := parse(r, query)
-	return &Info{
+	return &Info{Parsed: Parsed{
 		LegacyWatchPath: parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" &&
 			strings.HasPrefix(afterVersion(parsed), "watch/"),
 		RequestInfo:       parsed,
@@ -153,7 +168,7 @@ func Parse(r *http.Request) (*Info, error) {
 		AuditID:           auditID(r),
 		Upgrade:           asksToSwitch(r.Header) && maySwitch(parsed),
 		Impersonates:      impersonates(r.Header),
-	}, err
+	}}, err
 }
 
 // asksToSwitch reports whether a request with these headers asks to switch protocols.
@@ -224,12 +239,12 @@ func impersonates(h http.Header) bool {
 // CanonicalPath reports whether the path names a collection (in all namespaces or in one) or an object
 // in the only spelling that Sluice serves from the cache, without a subresource and without empty or
 // additional segments. It is false for a query with too many parameters.
-func (i *Info) CanonicalPath() bool {
+func (i *Parsed) CanonicalPath() bool {
 	return i.IsResourceRequest && i.Resource != "" && i.Subresource == "" && !i.tooManyParameters &&
 		len(i.Parts) <= 2 && i.Path == i.canonicalPath()
 }
 
-func (i *Info) canonicalPath() string {
+func (i *Parsed) canonicalPath() string {
 	var b strings.Builder
 	b.WriteString(GroupVersionPath(i.APIGroup, i.APIVersion) + "/")
 	if i.LegacyWatchPath {
@@ -244,7 +259,7 @@ func (i *Info) canonicalPath() string {
 
 // Proxied reports whether the apiserver passes the request on, by its subresource, to a kubelet, a pod
 // or a service.
-func (i *Info) Proxied() bool { return proxied(i.Subresource) }
+func (i *Parsed) Proxied() bool { return proxied(i.Subresource) }
 
 func proxied(subresource string) bool {
 	switch subresource {
@@ -255,7 +270,7 @@ func proxied(subresource string) bool {
 }
 
 // Unreviewed reports whether the caller is not known because the apiserver could not be asked about its token.
-func (i *Info) Unreviewed() bool { return i.ReviewAgain != nil }
+func (i *Identity) Unreviewed() bool { return i.ReviewAgain != nil }
 
 type key struct{}
 

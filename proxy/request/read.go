@@ -47,11 +47,11 @@ type Read struct {
 	Legacy bool
 }
 
-// Read parses the selection of the request. Info.CanonicalPath must be true and Verb one of get, list and
+// Read parses the selection of the request. CanonicalPath must be true and Verb one of get, list and
 // watch. It must be called only for authenticated callers, because selectors take long to parse. The
 // error is ErrLargeSelector, with a Read that selects everything in its scope, ErrAmbiguousScope, or wraps
 // ErrInvalidOptions.
-func (i *Info) Read() (*Read, error) {
+func (i *Parsed) Read() (*Read, error) {
 	r := &Read{
 		Verb:                 i.Verb,
 		GroupVersionResource: i.GroupVersionResource(),
@@ -75,7 +75,7 @@ func (i *Info) Read() (*Read, error) {
 	return r, r.parseSelectors(i)
 }
 
-func (r *Read) parseSelectors(i *Info) (err error) {
+func (r *Read) parseSelectors(i *Parsed) (err error) {
 	byLabels, byFields := i.Query.Get("labelSelector"), i.Query.Get("fieldSelector")
 	if len(byLabels)+len(byFields) > maxSelectorBytes || len(i.Query.Get("shardSelector")) > maxShardSelectorBytes ||
 		mostRequirements(byLabels) > maxRequirements { // to parse them would cost more than to pass them
@@ -145,7 +145,7 @@ func requiredName(f fields.Selector) string {
 // apiserver's parser does, which ignores the selectors of a query that it cannot decode. Parse leaves
 // this out because selectors take long to parse: call ParseName only for authenticated callers. It does
 // nothing for large selectors.
-func (i *Info) ParseName() {
+func (i *Parsed) ParseName() {
 	if i.FieldSelector == "" || i.Name != "" || len(i.FieldSelector)+len(i.LabelSelector) > maxSelectorBytes ||
 		i.Verb == "deletecollection" {
 		return

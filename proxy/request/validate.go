@@ -20,7 +20,7 @@ const maxQueryParameters = 10000
 // apiserver, or a proxy on the way to Sluice or from it. It must be called before the request is
 // authenticated. info is that of Parse. isIdentity reports whether a header, in any case, names the
 // user of a request.
-func Validate(r *http.Request, info *Info, isIdentity func(name string) bool) error {
+func Validate(r *http.Request, info *Parsed, isIdentity func(name string) bool) error {
 	for _, check := range []func() error{
 		func() error { return validateTarget(r, info) },
 		func() error { return validateQuery(r.URL.RawQuery, info) },
@@ -38,7 +38,7 @@ func Validate(r *http.Request, info *Info, isIdentity func(name string) bool) er
 // validateTarget rejects a target that is not a path, and a path that is another one when it is
 // cleaned: with dot segments or encoded slashes. The rest behind the subresource proxy is the path of
 // another server, which passes as it is.
-func validateTarget(r *http.Request, info *Info) error {
+func validateTarget(r *http.Request, info *Parsed) error {
 	if r.Method == http.MethodConnect || r.URL.Opaque != "" || r.URL.Path != "" && r.URL.Path[0] != '/' {
 		return fmt.Errorf("the target of the request is not a path")
 	}
@@ -68,7 +68,7 @@ var selectors = []string{"labelSelector", "fieldSelector", "shardSelector"}
 
 // validateQuery rejects repeated and malformed selectors. Other repeated parameters mean the first,
 // and other malformed pairs are dropped, as at the apiserver.
-func validateQuery(query string, info *Info) error {
+func validateQuery(query string, info *Parsed) error {
 	if strings.Count(query, "&") >= maxQueryParameters {
 		return fmt.Errorf("the query has more than %d parameters", maxQueryParameters)
 	}

@@ -17,7 +17,7 @@ func validate(t *testing.T, line string, header http.Header) error {
 		r.Header = header
 	}
 	info, _ := Parse(r)
-	return Validate(r, info, func(name string) bool { return strings.EqualFold(name, "X-My-User") })
+	return Validate(r, &info.Parsed, func(name string) bool { return strings.EqualFold(name, "X-My-User") })
 }
 
 func TestAmbiguousRequestsAreRejected(t *testing.T) {
@@ -68,7 +68,7 @@ func TestAmbiguousRequestsAreRejected(t *testing.T) {
 		r := read(t, "POST /api/v1/namespaces/a/pods/p/exec")
 		r.Header, r.ContentLength = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}, 4
 		info, _ := Parse(r)
-		if err := Validate(r, info, func(string) bool { return false }); !apierrors.IsBadRequest(err) {
+		if err := Validate(r, &info.Parsed, func(string) bool { return false }); !apierrors.IsBadRequest(err) {
 			t.Errorf("got %v, want a 400", err)
 		}
 	})
@@ -80,7 +80,7 @@ func TestAmbiguousRequestsAreRejected(t *testing.T) {
 		} {
 			r.Header = http.Header{}
 			info, _ := Parse(r)
-			if err := Validate(r, info, func(string) bool { return false }); !apierrors.IsBadRequest(err) {
+			if err := Validate(r, &info.Parsed, func(string) bool { return false }); !apierrors.IsBadRequest(err) {
 				t.Errorf("%s %v: got %v, want a 400", r.Method, r.URL, err)
 			}
 		}
@@ -186,7 +186,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Validate(r, info, func(string) bool { return false }); err != nil {
+		if err := Validate(r, &info.Parsed, func(string) bool { return false }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -15,12 +15,12 @@ import (
 )
 
 // Negotiation returns the part of a request that negotiation reads.
-func Negotiation(r *http.Request, info *request.Info) negotiate.Request {
+func Negotiation(r *http.Request, p *request.Parsed) negotiate.Request {
 	return negotiate.Request{
 		Accept:        r.Header.Get("Accept"),
-		Pretty:        request.Pretty(r.URL.RawQuery, info.Query),
+		Pretty:        request.Pretty(r.URL.RawQuery, p.Query),
 		UserAgent:     r.UserAgent(),
-		IncludeObject: info.Query.Get("includeObject"),
+		IncludeObject: p.Query.Get("includeObject"),
 	}
 }
 
@@ -30,9 +30,9 @@ func Negotiation(r *http.Request, info *request.Info) negotiate.Request {
 func Error(w http.ResponseWriter, r *http.Request, err error) {
 	info := request.From(r.Context())
 	status := statusOf(err)
-	format := negotiate.ErrorFormat(Negotiation(r, info), true)
+	format := negotiate.ErrorFormat(Negotiation(r, &info.Parsed), true)
 	h := w.Header()
-	Headers(h, info)
+	Headers(h, &info.Parsed)
 	h.Set("Content-Type", format.ContentType(false))
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))

@@ -38,7 +38,7 @@ func TestErrorIsAStatusThatTheClientAccepts(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
 			r.Header.Set("Accept", tt.accept)
 			r.Header.Set("User-Agent", "test")
-			info := &request.Info{AuditID: "id"}
+			info := &request.Info{Parsed: request.Parsed{AuditID: "id"}}
 			w := httptest.NewRecorder()
 			Error(w, r.WithContext(request.With(r.Context(), info)), tt.err)
 			h := w.Header()
@@ -62,7 +62,7 @@ func TestEncodedNameOfPrettyHasNoEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Negotiation(r, info).Pretty; got != want {
+		if got := Negotiation(r, &info.Parsed).Pretty; got != want {
 			t.Errorf("%q: %q, want %q", query, got, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Headers sets the headers that the apiserver sends with every response.
-func Headers(h http.Header, info *request.Info) {
-	h.Set("Audit-Id", info.AuditID)
+func Headers(h http.Header, p *request.Parsed) {
+	h.Set("Audit-Id", p.AuditID)
 	h.Set("Cache-Control", "no-cache, private")
 }

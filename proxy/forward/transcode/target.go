@@ -24,7 +24,7 @@ type target struct {
 // format can be made from JSON. It is also nil if the router of every apiserver refuses the Accept
 // header of a typed resource, such as application/*: that refusal is final.
 func targetOf(r *http.Request, info *request.Info) *target {
-	t := &target{client: response.Negotiation(r, info), watch: info.Verb == "watch"}
+	t := &target{client: response.Negotiation(r, &info.Parsed), watch: info.Verb == "watch"}
 	if t.client.Accepts(codec.JSON) {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 func newStream(t *testing.T, in io.ReadCloser, f codec.Format) (s *watchStream, taken func() int64) {
 	t.Helper()
 	memory, taken := newReservation(1 << 30)
-	info := &request.Info{RequestInfo: &apirequest.RequestInfo{APIGroup: "lab.example.com", APIVersion: "v1"}}
+	info := &request.Info{Parsed: request.Parsed{RequestInfo: &apirequest.RequestInfo{APIGroup: "lab.example.com", APIVersion: "v1"}}}
 	s, err := newWatchStream(in, &target{format: f, watch: true}, info, memory)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func (a *Attempt) Head(h http.Header, p *plan.Plan, reason outcome.Hit, version 
 		AsOf: request.AsOf{Version: version, Known: a.Known, Proof: string(reason)},
 	}
 	a.Budget.Served()
-	response.Headers(h, p.Info)
+	response.Headers(h, &p.Info.Parsed)
 	for _, warning := range warnings(p.Resource) {
 		h.Add("Warning", warning)
 	}

@@ -216,7 +216,7 @@ func (p *Plan) Discarded(ctx context.Context, from Resources) bool {
 // negotiate finds the format that the client accepts. Only the apiserver knows
 // whether it supports CBOR, so a Strict gateway passes requests for it.
 func (p *Plan) negotiate(r *http.Request, o *Options) error {
-	resource, client := &p.Resource.Resource, response.Negotiation(r, p.Info)
+	resource, client := &p.Resource.Resource, response.Negotiation(r, &p.Info.Parsed)
 	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
 		return outcome.UnservedFormat
 	}

@@ -141,7 +141,7 @@ func TestUsersShareTheTimeOfRechecks(t *testing.T) {
 				for _, w := range append(tt.others, tt.victim) {
 					a.takes[w.user] = w.takes
 					for i := range w.n {
-						info := &request.Info{Account: accounts.Account{Key: accounts.ByUser(w.user)}}
+						info := &request.Info{Identity: request.Identity{Account: accounts.Account{Key: accounts.ByUser(w.user)}}}
 						r, err := http.NewRequestWithContext(
 							request.With(t.Context(), info), http.MethodGet, fmt.Sprintf("/%s?%d", w.user, i), http.NoBody)
 						if err != nil {
