@@ -169,6 +169,9 @@ func (t *Ticket) HasStarted() bool {
 
 // Wait waits until the request has its places, or leaves the Queue, as it does if ctx ends first.
 func (t *Ticket) Wait(ctx context.Context) error {
+	if t.HasStarted() { // although ctx may have ended, too
+		return nil
+	}
 	select {
 	case <-t.started:
 		return nil

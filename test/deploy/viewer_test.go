@@ -32,7 +32,7 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := map[string]int{
-		"/": http.StatusOK, "/limits": http.StatusOK, "/clients": http.StatusOK, "/why": http.StatusOK,
+		"/": http.StatusOK, "/limits": http.StatusOK, "/clients": http.StatusOK, "/watches": http.StatusOK, "/why": http.StatusOK,
 		"/see/v1alpha1/status": http.StatusOK, "/see/v1alpha1/why": http.StatusOK,
 		"/see/style.css": http.StatusOK, "/r/none": http.StatusNotFound, "/clients/none": http.StatusNotFound,
 	}
@@ -58,7 +58,7 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 			return nil
 		})
 	}
-	if page := throughProxy(t, plane, gateway); !strings.Contains(page, "<title>Sluice: ") {
+	if page := throughProxy(t, plane, gateway); !strings.Contains(page, "<title>overview – Sluice: ") {
 		t.Errorf("a browser behind kubectl proxy sees %.200s", page)
 	}
 	for _, page := range others {
