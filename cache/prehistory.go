@@ -85,7 +85,7 @@ func (p *Prehistory) CanExtend(version uint64) bool {
 	return p.extensible && version >= p.older.from
 }
 
-// Extend records that the events after version from, up to until, are those of changes. Watches can then begin at
+// Extend records changes as the events after version from, up to until. Watches can then begin at
 // versions from from on after which their scope had no event before the history. It does nothing if the store has
 // forgotten the events after until, or if the changes would take too much memory; Knows tells.
 func (p *Prehistory) Extend(from, until uint64, changes []Change) {

@@ -27,8 +27,7 @@ import (
 //
 // While the watch of the store is away, only an inventory proves a state, and the others wait ([cache.Writer.Doubt]).
 //
-// The cost of proofs at the apiserver, beyond that of the reads that they prove, is bounded by
-// [Cost]; second watches become rare while they bring no bookmark. Readers whose proof does not come share
+// The apiserver pays for proofs besides reads. That cost is bounded by [Cost]; second watches become rare while they bring no bookmark. Readers whose proof does not come share
 // one inventory, however large the resource is, or the list that replaces the store (Need.AtAnyPrice).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {

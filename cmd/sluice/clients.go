@@ -27,7 +27,7 @@ func clientsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clients [--address URL]",
 		Short: "Say who costs the apiserver what",
-		Long: `Say what each client costs the apiserver, and what it would cost without Sluice, in cores. It exits with 0, and with 2 if
+		Long: `Show the cost of each client at the apiserver, and its cost without Sluice, in cores. It exits with 0, and with 2 if
 it cannot tell.`,
 		Example: `  sluice clients --resource configmaps --sort-by cost -o wide
   sluice clients --user system:node: -o json`,

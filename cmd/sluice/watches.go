@@ -27,8 +27,8 @@ func watchesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watches [--address URL]",
 		Short: "Say which watches are open, and how far they are behind",
-		Long: `Say which watches are open and how far they are behind, the slowest first; those
-of one client for one resource that are answered alike are one row. It exits with 0, with --behind with 1 if
+		Long: `Show the open watches and how far they are behind, the slowest first. A row has
+the watches of one client for one resource that are answered alike. It exits with 0, with --behind with 1 if
 there is one that far behind, and with 2 if it cannot tell.`,
 		Example: `  sluice watches --user system:node: --behind 1s
   sluice watches --passed -o yaml`,

@@ -17,7 +17,7 @@
 //	outcome  the outcomes of a read
 //
 // This package decides about each read (handler.go): one that cannot be served passes (pass.go), within a budget
-// (passing.go, passbudget.go), and a watch that passes comes back once the cache may serve it (passedwatch.go).
+// (passing.go), and a watch that passes comes back once the cache may serve it (passedwatch.go).
 //
 // These invariants must hold:
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -63,6 +64,7 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracev1.ResourceS
 		return err
 	}
 	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection is used again
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("the collector answers %s", resp.Status)
 	}

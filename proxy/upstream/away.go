@@ -12,12 +12,12 @@ var ErrAway = errors.New("the apiserver does not answer")
 
 // contact knows whether the apiserver answers.
 type contact struct {
-	silent   atomic.Bool  // the last probe has failed
+	silent   atomic.Bool  // the last probe has had no answer
 	probed   atomic.Int64 // when it began, in nanoseconds since 1970
 	answered atomic.Int64 // when the apiserver last began a response
 }
 
-// Away reports whether the apiserver has answered nothing since the last probe began, which has failed. Requests of clients and
+// Away reports whether the apiserver has answered nothing since the last probe began, which has had no answer. Requests of clients and
 // reviews then fail at once with ErrAway instead of waiting, and Sluice's own watches and lists go on trying.
 func (u *Upstream) Away() bool {
 	return u.contact.silent.Load() && u.contact.answered.Load() < u.contact.probed.Load()

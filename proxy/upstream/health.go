@@ -40,15 +40,15 @@ type Health struct {
 // NewHealth returns the health check of u, which fails until Run has probed the apiserver once.
 func NewHealth(u *Upstream) *Health { return &Health{upstream: u} }
 
-// Run probes the apiserver every healthInterval until ctx ends, and a second time if it does not answer. It always returns nil.
+// Run probes the apiserver every healthInterval until ctx ends. It always returns nil. An apiserver that does not answer is asked
+// for /livez before it counts as away: flow control of a busy one makes /version wait, but exempts that.
 func (h *Health) Run(ctx context.Context) error {
 	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		began := time.Now()
 		err := h.probe(ctx)
 		_, answered := errors.AsType[badStatus](err)
 		if err != nil && !answered {
-			err = h.probe(ctx)
-			_, answered = errors.AsType[badStatus](err)
+			answered = h.isLive(ctx)
 		}
 		h.last.Store(&err)
 		h.upstream.contact.probed.Store(began.UnixNano())
@@ -93,6 +93,15 @@ func (h *Health) Probed() bool { return h.last.Load() != nil }
 
 // Version returns the version of the apiserver that it last told; nil if it never has. It does not block.
 func (h *Health) Version() *version.Info { return h.version.Load() }
+
+// isLive reports whether the apiserver answers /livez, with any status.
+func (h *Health) isLive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	_, _, err := h.upstream.Get(ctx, "/livez", nil, "*/*")
+	_, answered := errors.AsType[*apierrors.StatusError](err)
+	return err == nil || answered
+}
 
 // probe gets /version, which every apiserver serves to every authenticated user.
 func (h *Health) probe(ctx context.Context) error {

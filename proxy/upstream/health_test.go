@@ -28,7 +28,7 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 		respond := func(h http.HandlerFunc) { handler.Store(&h) }
 		status := func(code int) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != "/version" {
+				if r.URL.Path != "/version" && r.URL.Path != "/livez" {
 					t.Errorf("probe of %s", r.URL.Path)
 				}
 				w.WriteHeader(code)
@@ -63,6 +63,13 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 			{"unauthorized", status(http.StatusUnauthorized), "status 401"},
 			{"recovery", status(http.StatusOK), ""},
 			{"no response", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "deadline exceeded"},
+			{"a busy apiserver", func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/livez" {
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				}
+				<-r.Context().Done()
+			}, "deadline exceeded"},
 			{"a closed connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 			{"recovery from that", status(http.StatusOK), ""},
 		} {
@@ -71,7 +78,7 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 			synctest.Wait()
 			err := h.Check()
 			away := strings.HasPrefix(step.name, "no response") || strings.HasPrefix(step.name, "a closed")
-			r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://apiserver/version", nil)
+			r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://apiserver/livez", nil)
 			if resp, err := u.Anonymous.RoundTrip(r); err == nil {
 				_ = resp.Body.Close()
 			} else if errors.Is(err, ErrAway) != away {

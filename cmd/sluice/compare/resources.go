@@ -19,7 +19,7 @@ type resource struct {
 	is discovery.APIResourceDiscovery
 }
 
-// discover returns the resources of the apiserver, those of preferred versions first.
+// discover returns the resources of the apiserver, preferred versions first.
 func discover(ctx context.Context, cfg *rest.Config) (found []resource, err error) {
 	const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 	cfg = rest.CopyConfig(cfg)
