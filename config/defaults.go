@@ -15,7 +15,6 @@ func (f *File) Default() {
 		set(&f.Admin.Access, AccessOpen)
 	}
 	set(&f.Admin.Access, AccessAuthorized)
-	set(&f.TLS.CertDir, "sluice-certs")
 	set(&f.Compatibility, Extended)
 	set(&f.Log.Level, "info")
 	set(&f.Log.Format, "json")

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,10 +99,27 @@ type TLS struct {
 	// SNI holds further certificates. A client that sends a server name (RFC 6066) gets the first
 	// certificate in the list that covers it, else the one above.
 	SNI []KeyPair `json:"sni,omitempty"`
-	// CertDir is the directory of the CA and the certificate that Sluice creates.
+	// CertDir is the directory of the CA and the certificate that Sluice creates. If it is empty, that is
+	// $XDG_STATE_HOME/sluice or ~/.local/state/sluice.
 	CertDir string `json:"certDir,omitempty"`
 	// Hosts are additional DNS names and IP addresses of the certificate that Sluice creates.
 	Hosts []string `json:"hosts,omitempty"`
+}
+
+// Dir returns CertDir or its default, which no working directory changes.
+func (t TLS) Dir() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if t.CertDir != "" {
+		return t.CertDir, nil
+	}
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", errors.New("name a directory for certificates with --cert-dir: there is neither $XDG_STATE_HOME nor $HOME")
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "sluice"), nil
 }
 
 // Upstream is the connection to the apiserver. An empty Kubeconfig means client-go's loading rules:

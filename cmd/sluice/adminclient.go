@@ -50,14 +50,14 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// ask returns the answer of a path. A body is sent as JSON.
-func (c *adminClient) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+// ask returns the answer of a path.
+func (c *adminClient) ask(ctx context.Context, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if u, err := url.Parse(c.address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("--address: %q is not http://host:port or https://host:port", c.address)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.address, "/")+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.address, "/")+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,6 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	if c.tokenFile != "" && !encrypted {
 		return nil, errors.New("--token-file: the token would be sent unencrypted; use https")
 	}
-	r.Header.Set("Content-Type", "application/json")
 	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.serverName}}
 	defer transport.CloseIdleConnections()
 	if c.pod.at != "" {
@@ -140,9 +139,9 @@ func connecting(err error, to, flag string) error {
 	return err
 }
 
-// read asks below /see/v1alpha1/ for a value of a kind, and returns its JSON too.
-func (c *adminClient) read(ctx context.Context, method, path string, body []byte, kind string, into any) ([]byte, error) {
-	answer, err := c.ask(ctx, method, "/see/v1alpha1/"+path, body)
+// get asks below /see/v1alpha1/ for a value of a kind, and returns its JSON too.
+func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind string, into any) ([]byte, error) {
+	answer, err := c.ask(ctx, "/see/v1alpha1/"+path+"?"+q.Encode())
 	var is struct{ Kind string }
 	if err != nil {
 		return nil, c.explain(err)
@@ -152,11 +151,6 @@ func (c *adminClient) read(ctx context.Context, method, path string, body []byte
 		return nil, fmt.Errorf("%s is no Sluice of this release: look whether --address is right", c.address)
 	}
 	return answer, nil
-}
-
-// get is read by GET.
-func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind string, into any) ([]byte, error) {
-	return c.read(ctx, http.MethodGet, path+"?"+q.Encode(), nil, kind, into)
 }
 
 // refusal is an answer other than 200.

@@ -2,22 +2,17 @@ package main
 
 import (
 	"archive/tar"
-	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"sluice/proxy/why"
 )
@@ -25,8 +20,8 @@ import (
 // bundleFlags are the command line flags of bundle.
 type bundleFlags struct {
 	adminClient
-	output, log string
-	yes         bool
+	output string
+	yes    bool
 }
 
 func bundleCommand() *cobra.Command {
@@ -35,18 +30,17 @@ func bundleCommand() *cobra.Command {
 		Use:   "bundle [--address URL] [-o FILE] [--yes]",
 		Short: "Write an archive for those who shall find out what is wrong",
 		Long: `Write an archive with what a Sluice says of itself: its state, configuration, metrics, clients and last requests. It has
-no objects, no credentials, no queries and no headers; names of users only if the pages show them to you. What it will have is
-listed before it is written. It exits with 0 if it is written, and else with 2.`,
+no objects, no credentials, no queries and no headers; names of users only if the pages show them to you. Without --yes it only
+lists what the archive would have. It exits with 0 if it is written, and else with 2.`,
 		Example: "  sluice bundle --output sluice.tar.gz --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	set := f.prepare(c)
 	set.StringVarP(&f.output, "output", "o", "", "path of the archive, - for stdout (default sluice-bundle-TIME.tar.gz)")
-	set.StringVar(&f.log, "log", "", "path of the log of Sluice, in JSON; its last warnings and errors are included")
-	set.BoolVarP(&f.yes, "yes", "y", false, "write it without a question")
+	set.BoolVarP(&f.yes, "yes", "y", false, "write it, instead of listing what it would have")
 	return c
 }
 
@@ -78,7 +72,7 @@ func bundleParts() []part {
 	return parts
 }
 
-func (f *bundleFlags) run(ctx context.Context, in io.Reader, out, log io.Writer) error {
+func (f *bundleFlags) run(ctx context.Context, out, log io.Writer) error {
 	now := time.Now().UTC()
 	parts, err := f.collect(ctx)
 	if err != nil {
@@ -91,13 +85,7 @@ func (f *bundleFlags) run(ctx context.Context, in io.Reader, out, log io.Writer)
 		name = "sluice-bundle-" + now.Format("20060102T150405Z") + ".tar.gz"
 	}
 	if !f.yes {
-		file, ok := in.(*os.File)
-		if !ok || !term.IsTerminal(int(file.Fd())) {
-			return errors.New("say --yes to write this")
-		}
-		if !confirm(in, log, name) {
-			return errors.New("nothing is written")
-		}
+		return errors.New("nothing is written: this is the content, and --yes writes it")
 	}
 	parts = append(parts, part{name: "MANIFEST.txt", text: list})
 	if f.output == "-" {
@@ -110,21 +98,13 @@ func (f *bundleFlags) run(ctx context.Context, in io.Reader, out, log io.Writer)
 	return err
 }
 
-// confirm asks whether to write a file.
-func confirm(in io.Reader, out io.Writer, name string) bool {
-	fmt.Fprintf(out, "Write this to %s? [y/N] ", name)
-	line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
-}
-
 // collect returns all parts. It fails if there is no answer to anything.
 func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 	parts := bundleParts()
 	missing := 0
 	for i := range parts {
 		p := &parts[i]
-		p.text, p.err = f.ask(ctx, http.MethodGet, p.path, nil)
+		p.text, p.err = f.ask(ctx, p.path)
 		if refused, ok := errors.AsType[*refusal](p.err); ok && refused.code == http.StatusInternalServerError {
 			p.text, p.err = refused.body, nil // checks that fail
 		}
@@ -137,65 +117,7 @@ func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 	}
 	own := fmt.Sprintf("sluice %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	parts = append(parts, part{name: "version.txt", has: "version of this command", text: []byte(own)})
-	if f.log == "" {
-		return parts, nil
-	}
-	log, err := os.Open(f.log)
-	if err != nil {
-		return nil, fmt.Errorf("--log: %w", err)
-	}
-	defer log.Close()
-	text, err := warnings(log)
-	return append(parts, part{name: "log.txt", has: "last warnings and errors; no paths, no users, no texts of errors", text: text}), err
-}
-
-// mostLines bounds the lines of the log.
-const mostLines = 1000
-
-// logLine has the fields of a line whose values are Sluice's own. Errors, paths and users are texts of callers and
-// servers.
-type logLine struct {
-	Time       string   `json:"ts,omitempty"`
-	Level      string   `json:"level"`
-	Logger     string   `json:"logger,omitempty"`
-	Message    string   `json:"msg,omitempty"`
-	Resource   string   `json:"resource,omitempty"`
-	Version    string   `json:"version,omitempty"` // of the API
-	Code       int      `json:"code,omitempty"`
-	Reason     string   `json:"reason,omitempty"`
-	Fields     []string `json:"fields,omitempty"`      // of the configuration
-	NotApplied []string `json:"not_applied,omitempty"` // such fields
-	Events     int64    `json:"events,omitempty"`
-	Bytes      int64    `json:"bytes,omitempty"`
-	AllBytes   int64    `json:"all_bytes,omitempty"`
-	LimitBytes int64    `json:"limit_bytes,omitempty"`
-}
-
-// warnings returns the last warnings and errors of a log in JSON, as logLines.
-func warnings(log io.Reader) ([]byte, error) {
-	var lines [][]byte
-	given, understood := false, false
-	for in := bufio.NewReader(log); ; {
-		line, err := in.ReadBytes('\n')
-		var kept logLine
-		_ = json.Unmarshal(line, &kept) // a line without a level is none of Sluice's
-		given, understood = given || len(line) > 0, understood || kept.Level != ""
-		if kept.Level == "warn" || kept.Level == "error" {
-			if strings.HasPrefix(kept.Logger, kubernetesLogger) { // its messages may have any text
-				kept = logLine{Time: kept.Time, Level: kept.Level, Logger: kubernetesLogger}
-			}
-			text, _ := json.Marshal(kept) // strings and numbers
-			lines = append(lines[max(0, len(lines)-mostLines+1):], append(text, '\n'))
-		}
-		switch {
-		case err != nil && err != io.EOF:
-			return nil, err
-		case err == io.EOF && given && !understood:
-			return nil, errors.New("--log: no line is a line of Sluice in JSON")
-		case err == io.EOF:
-			return bytes.Join(lines, nil), nil
-		}
-	}
+	return parts, nil
 }
 
 // contentsOf describes the parts.

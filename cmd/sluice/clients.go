@@ -43,7 +43,6 @@ it cannot tell.`,
 	set.StringVarP(&f.namespace, "namespace", "n", "", "only namespaces whose names contain this; * for reads of all")
 	f.by.of = []string{"would-cost", "cost", "lists", "bytes", "watches", "behind", "refused", "passed"}
 	f.by.register(c, "sort-by", "", "what to sort by: "+strings.Join(f.by.of, ", "))
-	gone(set, "remove it: docs/operating.md#who-costs-what says how a client becomes cheaper", "hints")
 	return c
 }
 

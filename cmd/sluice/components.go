@@ -252,7 +252,11 @@ func (c *components) clientCA(name, path string) (func() *x509.CertPool, error) 
 func (c *components) servingTLS(file *config.File, log *zap.Logger, metrics *metrics) (*tls.Config, error) {
 	certFile, keyFile := file.TLS.CertFile, file.TLS.KeyFile
 	if certFile == "" {
-		dir, hosts := file.TLS.CertDir, c.hosts(file)
+		hosts := c.hosts(file)
+		dir, err := file.TLS.Dir()
+		if err != nil {
+			return nil, err
+		}
 		files, err := certs.Ensure(dir, hosts)
 		if err != nil {
 			return nil, err

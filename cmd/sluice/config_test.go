@@ -47,11 +47,3 @@ func TestConfigPrintsWhatConfigCheckAccepts(t *testing.T) {
 		t.Error(schema, err)
 	}
 }
-
-func TestGoneFlagsSayWhatToDoInstead(t *testing.T) {
-	for _, args := range [][]string{{"serve", "--proxy-users-file=x"}, {"serve", "--proxy-users-file", "x"}} {
-		if _, err := output(t, args...); err == nil || !strings.Contains(err.Error(), "remove the flag") {
-			t.Errorf("%q: %v", args, err)
-		}
-	}
-}

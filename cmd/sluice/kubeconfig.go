@@ -34,7 +34,7 @@ func kubeconfigCommand() *cobra.Command {
 		Long: `Print the kubeconfig with the cluster of the current context pointing to Sluice: by --server to its API listener,
 or by --proxy-url to its explicit proxy. Users and contexts stay. The cluster keeps the address of its apiserver in
 an extension, from which --restore puts it back. Only --write changes files.`,
-		Example: `  sluice kubeconfig --server https://127.0.0.1:8443 --ca-file sluice-certs/ca.crt --write
+		Example: `  sluice kubeconfig --server https://127.0.0.1:8443 --ca-file ~/.local/state/sluice/ca.crt --write
   sluice kubeconfig --restore --write`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },

@@ -62,8 +62,7 @@ func rootCommand() *cobra.Command {
 	config := configCommand()
 	root.AddCommand(serveCommand(), config, kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(),
 		versionCommand())
-	root.AddCommand(whyCommand(), clientsCommand(), watchesCommand(), bundleCommand(),
-		goneCommand("top", "sluice top has gone: sluice status --watch, clients --watch and watches --watch show the same"))
+	root.AddCommand(whyCommand(), clientsCommand(), watchesCommand(), bundleCommand())
 	if filepath.Base(os.Args[0]) == "kubectl-sluice" { // kubectl runs it as a plugin
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
 		for _, c := range append(root.Commands(), config.Commands()...) {

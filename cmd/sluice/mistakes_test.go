@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/config"
 )
 
 // TestMistakesAreAnsweredWithWhatToDo makes the mistakes of people who use the commands for the first time.
@@ -112,7 +114,8 @@ func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {
 	}
 	defer taken.Close()
 	kubeconfig := writeFile(t, "kubeconfig", `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}], clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`)
-	for _, flags := range []string{"--listen " + taken.Addr().String(), "--listen 127.0.0.1:0 --admin-listen " + taken.Addr().String()} {
+	for _, flags := range []string{"--listen " + taken.Addr().String(), "--listen 127.0.0.1:0 --admin-listen " + taken.Addr().String(),
+		"--listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --proxy-listen " + taken.Addr().String()} {
 		dir := filepath.Join(t.TempDir(), "certs")
 		err := runWith(t.Context(), strings.Fields("serve --kubeconfig "+kubeconfig+" --cert-dir "+dir+" "+flags))
 		if err == nil || !strings.Contains(err.Error(), "choose another address with --") {
@@ -120,6 +123,20 @@ func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {
 		}
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
 			t.Errorf("%s: %s is there", flags, dir)
+		}
+	}
+}
+
+// TestCertificatesHaveOnePlace whatever the working directory is.
+func TestCertificatesHaveOnePlace(t *testing.T) {
+	for _, tt := range []struct{ state, home, dir, want string }{
+		{"/state", "/home/jane", "", "/state/sluice"}, {"", "/home/jane", "", "/home/jane/.local/state/sluice"},
+		{"not/absolute", "/home/jane", "", "/home/jane/.local/state/sluice"}, {"/state", "/home/jane", "here", "here"}, {"", "", "", ""},
+	} {
+		t.Setenv("XDG_STATE_HOME", tt.state)
+		t.Setenv("HOME", tt.home)
+		if got, err := (config.TLS{CertDir: tt.dir}).Dir(); got != tt.want || (err == nil) != (got != "") {
+			t.Errorf("%+v: %q, %v", tt, got, err)
 		}
 	}
 }

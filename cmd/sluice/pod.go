@@ -9,20 +9,15 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
-	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
-	spdystream "k8s.io/streaming/pkg/httpstream/spdy"
 )
 
 // pod is a pod of Sluice, whose admin listener is reached through the apiserver, as kubectl port-forward does. No port of this
@@ -78,17 +73,11 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 		}
 	}
 	u := client.Post().Namespace(namespace).Resource("pods").Name(name).SubResource("portforward").URL()
-	overWebSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, cfg)
+	dialer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, cfg)
 	if err != nil {
 		return nil, err
 	}
-	overSPDY, err := spdyDialer(ctx, u, cfg)
-	if err != nil {
-		return nil, err
-	}
-	c, _, err := portforward.NewFallbackDialerForStreaming(overWebSocket, overSPDY, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
-	}).Dial(portforward.PortForwardProtocolV1Name)
+	c, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
 	if err != nil {
 		return nil, fmt.Errorf("pod %s/%s: %w", namespace, name, err)
 	}
@@ -98,32 +87,6 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return conn, nil
-}
-
-// spdyDialer returns a dialer over SPDY, whose connections end with ctx. That of client-go reads the answer to its request
-// without bound.
-func spdyDialer(ctx context.Context, u *url.URL, cfg *rest.Config) (httpstream.Dialer, error) {
-	encryption, err := rest.TLSConfigFor(cfg)
-	if err != nil {
-		return nil, err
-	}
-	proxy := http.ProxyFromEnvironment
-	if cfg.Proxy != nil {
-		proxy = cfg.Proxy
-	}
-	upgrader, err := spdystream.NewRoundTripperWithConfig(
-		spdystream.RoundTripperConfig{TLS: encryption, Proxier: proxy, PingPeriod: 5 * time.Second})
-	if err != nil {
-		return nil, err
-	}
-	upgrader.Dialer = &net.Dialer{ControlContext: func(_ context.Context, _, _ string, c syscall.RawConn) error {
-		context.AfterFunc(ctx, func() {
-			_ = c.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // unless it is closed
-		})
-		return nil
-	}}
-	transport, err := rest.HTTPWrappersForConfig(cfg, upgrader)
-	return spdy.NewDialerForStreaming(spdy.NewUpgraderForStreaming(upgrader), &http.Client{Transport: transport}, http.MethodPost, u), err
 }
 
 // podLabel is the label of the pods of Sluice.
@@ -155,7 +118,8 @@ func onlyPod(ctx context.Context, client rest.Interface, namespace string) (stri
 
 // forwarded is a connection to a port of a pod.
 type forwarded struct {
-	httpstream.Stream
+	net.Conn   // has no deadlines and no addresses: the client of the connection ends it by Close
+	stream     httpstream.Stream
 	connection httpstream.Connection
 	failed     sync.WaitGroup
 	failure    []byte // why the node could not connect; set when failed is done
@@ -169,18 +133,19 @@ func newForwarded(c httpstream.Connection, port string) (*forwarded, error) {
 		return nil, err
 	}
 	_ = failures.Close() // nothing is written to it
-	f := &forwarded{connection: c}
+	unused, _ := net.Pipe()
+	f := &forwarded{Conn: unused, connection: c}
 	f.failed.Go(func() { f.failure, _ = io.ReadAll(io.LimitReader(failures, 1<<10)) })
 	header.Set(corev1.StreamType, corev1.StreamTypeData)
-	f.Stream, err = c.CreateStream(header)
+	f.stream, err = c.CreateStream(header)
 	return f, err
 }
 
 // Read implements net.Conn. At the end it says why the node could not connect.
 func (f *forwarded) Read(b []byte) (int, error) {
-	n, err := f.Stream.Read(b)
+	n, err := f.stream.Read(b)
 	if err != nil && n == 0 {
-		_ = f.Stream.Reset() // the node tells why only once all is read
+		_ = f.stream.Reset() // the node tells why only once all is read
 		f.failed.Wait()
 		if len(f.failure) > 0 {
 			return 0, errors.New(string(bytes.TrimSpace(f.failure)))
@@ -189,25 +154,11 @@ func (f *forwarded) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Write implements net.Conn.
+func (f *forwarded) Write(b []byte) (int, error) { return f.stream.Write(b) }
+
 // Close implements net.Conn.
 func (f *forwarded) Close() error { return f.connection.Close() }
-
-// The rest of net.Conn. The client of the connection ends it by Close.
-
-// LocalAddr implements net.Conn.
-func (f *forwarded) LocalAddr() net.Addr { return &net.TCPAddr{} }
-
-// RemoteAddr implements net.Conn.
-func (f *forwarded) RemoteAddr() net.Addr { return &net.TCPAddr{} }
-
-// SetDeadline implements net.Conn.
-func (f *forwarded) SetDeadline(time.Time) error { return nil }
-
-// SetReadDeadline implements net.Conn.
-func (f *forwarded) SetReadDeadline(time.Time) error { return nil }
-
-// SetWriteDeadline implements net.Conn.
-func (f *forwarded) SetWriteDeadline(time.Time) error { return nil }
 
 // adminPort is the port of the admin listener where an address has none.
 const adminPort = "9443"

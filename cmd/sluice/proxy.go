@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -19,7 +18,6 @@ import (
 // explicitProxy is the listener for clients that use an HTTP proxy.
 type explicitProxy struct {
 	*connect.Proxy
-	listen   string
 	tls      *tls.Config  // nil: http
 	listener net.Listener // after open
 }
@@ -35,7 +33,7 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 		Connections: c.gateway.Connections(), Handshakes: metrics.handshakes, Log: log, Metrics: metrics.connect,
 	}
 	c.checkNames(o.Hosts, log)
-	p := &explicitProxy{Proxy: connect.New(o), listen: file.Proxy.Listen}
+	p := &explicitProxy{Proxy: connect.New(o)}
 	if pair := file.Proxy.TLS; pair.CertFile != "" {
 		reloader, err := certs.NewReloader(pair.CertFile, pair.KeyFile, log)
 		if err != nil {
@@ -82,17 +80,10 @@ func destinations(list []string) []config.Destination {
 	return all
 }
 
-// open opens the listener, if there is a proxy, and returns the listener on which the API must be served
-// then. Closing that ends the proxy.
-func (p *explicitProxy) open(api net.Listener) (net.Listener, error) {
-	if p == nil {
-		return api, nil
-	}
-	var err error
-	if p.listener, err = net.Listen("tcp", p.listen); err != nil {
-		return nil, fmt.Errorf("proxy listener: %w", err)
-	}
-	return p.Merge(api), nil
+// open returns the listener on which the API must be served with the proxy on l. Closing that ends the proxy.
+func (p *explicitProxy) open(l, api net.Listener) net.Listener {
+	p.listener = l
+	return p.Merge(api)
 }
 
 // serve serves the proxy until the listener of the API is closed.

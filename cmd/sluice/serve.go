@@ -20,7 +20,7 @@ import (
 )
 
 func serveCommand() *cobra.Command {
-	var f flags
+	f := flags{overrides: &config.File{}}
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API of the apiserver in the kubeconfig",
@@ -50,16 +50,23 @@ func serve(ctx context.Context, r *reloader) error {
 	}
 	defer func() { _ = log.Sync() }() // fails on a terminal
 	// Before build, which writes certificates: a start that fails leaves nothing behind.
-	api, err := net.Listen("tcp", file.Listen)
+	api, err := listen("API", file.Listen, "--listen")
 	if err != nil {
-		return fmt.Errorf("API listener: %w; choose another address with --listen", err)
+		return err
 	}
 	defer api.Close()
-	adminListener, err := net.Listen("tcp", file.Admin.Listen)
+	adminListener, err := listen("admin", file.Admin.Listen, "--admin-listen")
 	if err != nil {
-		return fmt.Errorf("admin listener: %w; choose another address with --admin-listen", err)
+		return err
 	}
 	defer adminListener.Close()
+	var proxyListener net.Listener
+	if file.Proxy.Listen != "" {
+		if proxyListener, err = listen("proxy", file.Proxy.Listen, "--proxy-listen"); err != nil {
+			return err
+		}
+		defer proxyListener.Close()
+	}
 	metrics := newMetrics()
 	c, err := build(file, log, metrics)
 	if err != nil {
@@ -72,10 +79,10 @@ func serve(ctx context.Context, r *reloader) error {
 	if limit > 0 {
 		log.Info("memory limit set", zap.Int64("bytes", limit))
 	}
-	if api, err = c.proxy.open(api); err != nil {
-		return err
+	if c.proxy != nil {
+		api = c.proxy.open(proxyListener, api)
+		defer api.Close()
 	}
-	defer api.Close()
 	log.Info("serving", zap.String("version", version), zap.Stringer("address", api.Addr()),
 		zap.Stringer("admin", adminListener.Addr()), zap.String("upstream", c.upstream.Address()))
 	scheme := "https"
@@ -84,6 +91,15 @@ func serve(ctx context.Context, r *reloader) error {
 	}
 	fmt.Printf("ready https://%s admin %s://%s%s\n", api.Addr(), scheme, adminListener.Addr(), c.proxy.ready())
 	return c.run(ctx, api, adminListener, c.background())
+}
+
+// listen opens a listener, which a flag leads elsewhere.
+func listen(name, address, flag string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s listener: %w; choose another address with %s", name, err, flag)
+	}
+	return l, nil
 }
 
 // run serves until ctx ends or something fails. Tasks in the background and the admin listener, which an API

@@ -177,7 +177,7 @@ func TestTokensAreNotSentUnencrypted(t *testing.T) {
 		"http://127.0.0.1:1": false, "http://localhost:1": false, "http://[::1]:1": false, "https://127.0.0.1:1": false,
 	} {
 		c := adminClient{address: address, tokenFile: token, timeout: time.Minute}
-		if _, err := c.ask(t.Context(), http.MethodGet, "/", nil); err == nil || strings.Contains(err.Error(), "unencrypted") != refused {
+		if _, err := c.ask(t.Context(), "/"); err == nil || strings.Contains(err.Error(), "unencrypted") != refused {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

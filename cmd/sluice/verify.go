@@ -51,7 +51,6 @@ has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 i
 		"the apiserver: a context, the path of a kubeconfig, or a URL for the same credentials")
 	set.StringVar(&f.namespace, "namespace", "", "compare only this namespace")
 	set.DurationVar(&f.patience, "patience", 10*time.Second, "how long to wait for a state that both have")
-	gone(set, "sluice verify compares resources: name one. It no longer checks other gateways", "conformance", "resource", "row", "idle")
 	f.output.register(c, "")
 	return c
 }

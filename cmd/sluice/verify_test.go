@@ -14,8 +14,6 @@ func TestVerifyRefusesWrongFlags(t *testing.T) {
 		"verify":                            "say what to verify",
 		"verify pods -o wide":               "none of text, json, yaml",
 		"verify pods --patience 0s":         "at least 1s",
-		"verify --conformance":              "name one",
-		"verify --row pages --conformance":  "name one",
 		"verify pods --nothing":             "unknown flag",
 		"verify pods --kubeconfig /nowhere": "kubeconfig",
 	} {

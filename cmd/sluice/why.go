@@ -59,9 +59,6 @@ was served, with 1 if it was passed or refused, and with 2 if the answer does no
 	set.StringVar(&f.user, "user", "", "with --last, only users whose names contain this")
 	set.StringVar(&f.verb, "verb", "", "with --last, only this verb, such as list")
 	set.IntVar(&f.code, "code", 0, "with --last, only this code, such as 403")
-	const real = "sluice why makes the request, a GET: "
-	gone(set, real+"give its URL, and headers with -H", "filename", "request")
-	gone(set, real+"use -H 'Impersonate-User: NAME'", "as-user", "as-group")
 	return c
 }
 

@@ -128,7 +128,7 @@ func startSite(t *testing.T, s *harness.Sluice) {
 	site := g.Commands("site")
 	g.Shell(site[0])
 	url, admin := g.Serve(site[1])
-	g.Shell("sluice kubeconfig --server " + url + " --ca-file sluice-certs/ca.crt --write")
+	g.Shell("sluice kubeconfig --server " + url + " --ca-file ~/.local/state/sluice/ca.crt --write")
 	g.Shell("kubectl get namespaces --tls-server-name sluice.example.com")
 	if resp, err := http.Get(admin + "/readyz"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("%v, %v", resp, err)

@@ -90,9 +90,10 @@ func NewGuide(t testing.TB, guide, test, kubeconfig string, env ...string) *Guid
 		t.Fatal(err)
 	}
 	bin := filepath.Join(root, "bin")
+	dir := t.TempDir()
 	g := &Guide{
-		Dir: t.TempDir(), t: t, blocks: map[string]string{},
-		env: append(os.Environ(), append([]string{"KUBECONFIG=" + kubeconfig, "PATH=" + bin + ":" + os.Getenv("PATH")}, env...)...),
+		Dir: dir, t: t, blocks: map[string]string{},
+		env: append(os.Environ(), append([]string{"XDG_STATE_HOME=", "HOME=" + dir, "KUBECONFIG=" + kubeconfig, "PATH=" + bin + ":" + os.Getenv("PATH")}, env...)...),
 	}
 	for _, name := range []string{"bin", "deploy"} {
 		if err := os.Symlink(filepath.Join(root, name), filepath.Join(g.Dir, name)); err != nil {

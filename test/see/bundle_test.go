@@ -20,13 +20,6 @@ func TestCommandsShowAndCollect(t *testing.T) {
 	apiserver := harness.Start(t)
 	s := startAt(t, apiserver, "--profiling")
 	g := harness.NewGuide(t, "docs/operating.md", "test/see", os.DevNull)
-	logs, err := filepath.Glob(filepath.Join(s.Dir, "*.log"))
-	if err != nil || len(logs) != 1 {
-		t.Fatalf("%q, %v", logs, err)
-	}
-	if err := os.Symlink(logs[0], filepath.Join(g.Dir, "sluice.log")); err != nil {
-		t.Fatal(err)
-	}
 	if out := g.Run("wait", "sluice status", "sluice status --address "+s.Admin); !strings.Contains(out, "configmaps.v1") {
 		t.Errorf("status --wait prints\n%s", out)
 	}
@@ -45,7 +38,7 @@ func TestCommandsShowAndCollect(t *testing.T) {
 	for name, want := range map[string]string{
 		"status.json": "configmaps.v1", "readyz.txt": "[+]upstream ok", "config.json": "listen", "metrics.txt": "sluice_request_total",
 		"clients.json": "ClientList", "watches.json": "OpenWatchList", "requests-served.json": "any-version", "requests-failed.json": "RequestList",
-		"goroutines.txt": "goroutine profile", "heap.pprof": "", "version.txt": "sluice ", "log.txt": "", "MANIFEST.txt": "metrics.txt",
+		"goroutines.txt": "goroutine profile", "heap.pprof": "", "version.txt": "sluice ", "MANIFEST.txt": "metrics.txt",
 	} {
 		if text, found := files[name]; !found || !strings.Contains(string(text), want) || !strings.Contains(list+"MANIFEST.txt", name) {
 			t.Errorf("%s: %.200s\n%s", name, text, list)
