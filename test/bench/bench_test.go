@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"sluice/test/harness"
 )
 
 // TestMain lets the test binary run as its child processes, as the program does.
@@ -47,18 +45,12 @@ func runBench(t *testing.T, flags ...string) *report {
 	return r
 }
 
-// TestBenchOpensPages without and with readers.
-func TestBenchOpensPages(t *testing.T) {
-	checkRows(t, runBench(t, "--pages", "--pods=10", "--kinds=3", "--idle=100ms"), map[string]int{idleTable: 2})
-}
-
 // TestBenchReportsEveryCase checks the program, not the speed of the servers.
 func TestBenchReportsEveryCase(t *testing.T) {
 	r := runBench(t, "--pods=50", "--clients=3", "--churn=0,50", "--watchers="+fmt.Sprint(streams+1), "--updates=4", "--consistent-lists=2", "--gets=2",
 		"--sizes=40", "--readers=2,20", "--watches=json,cbor", "--encodings=identity,gzip,zstd", "--window=1ms", "--idle=100ms")
 	checkRows(t, r, map[string]int{
 		listTable: 5*3*2 + 3, watchTable: 2 * 2, latencyTable: 4, proofTable: 2 * 2 * len(proofShapes), idleTable: 2,
-		programTable: max(4, len(r.rows(programTable))), // at least those that need nothing
 	})
 	if len(r.Goals) != len(goals) {
 		t.Errorf("%d goals in the report", len(r.Goals))
@@ -74,20 +66,13 @@ func checkRows(t *testing.T, r *report, want map[string]int) {
 		}
 	}
 	check := map[string]func(*testing.T, *row){
-		listTable: checkList, watchTable: checkWatch, latencyTable: checkLatency, proofTable: checkProof, programTable: checkProgram,
+		listTable: checkList, watchTable: checkWatch, latencyTable: checkLatency, proofTable: checkProof,
 		syncTable: checkSync, readTable: checkRead,
 	}
 	for _, row := range r.Rows {
 		if check := check[row.Table]; check != nil {
 			check(t, row)
 		}
-	}
-}
-
-func checkProgram(t *testing.T, r *row) {
-	t.Helper()
-	if f := r.of(sluiceName); !strings.HasSuffix(r.Case, " "+f.Coding) || f.CPU <= 0 || f.P99 < f.P50 {
-		t.Errorf("%s: %+v", r.Case, f)
 	}
 }
 
@@ -243,19 +228,5 @@ func TestInvalidOptionsAreErrors(t *testing.T) {
 		if _, err := parseOptions([]string{arg}); err == nil {
 			t.Errorf("%s is accepted", arg)
 		}
-	}
-}
-
-func TestFloorServesThePreparedResponse(t *testing.T) {
-	f := startFloor(nil)
-	defer f.stop()
-	want := &harness.Response{Header: map[string][]string{"Content-Type": {"a/b"}, "Content-Encoding": {"gzip"}}, Body: []byte("body")}
-	f.put(t.Context(), "/x", want)
-	got, err := f.raw.Get(t.Context(), "/x", "*/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got.Body) != "body" || got.Header.Get("Content-Type") != "a/b" || got.Header.Get("Content-Encoding") != "gzip" {
-		t.Errorf("%v %q", got.Header, got.Body)
 	}
 }

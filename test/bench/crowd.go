@@ -101,7 +101,6 @@ func (w *world) crowdAt(
 	if t.sluice == nil {
 		return r
 	}
-	w.profileHeap(t)
 	t.restart()
 	pin(false, t.proc)
 	during := make(chan *figures, 1)
@@ -129,17 +128,5 @@ func (w *world) join(ctx context.Context, c *abuse.Crowd, t *target) *figures {
 	return &figures{
 		Seconds: time.Since(start).Seconds(), Watches: c.Watching(), Counts: tallyOf(c.Refusals()),
 		Upstream: (w.apiserver.proc.cpu() - before).Seconds(), Peak: t.proc.peak(),
-	}
-}
-
-// profileHeap keeps what the memory of a Sluice with the crowd is, with --profiles.
-func (w *world) profileHeap(t *target) {
-	if w.profiles == "" {
-		return
-	}
-	for _, kind := range []string{"heap?gc=1", "goroutine?debug=0", "goroutine?debug=1", "heap?debug=1"} {
-		if err := try(func() { w.keepProfile(t.sluice, kind, "crowd-"+kind) }); err != nil {
-			progress("profile: %v", err)
-		}
 	}
 }

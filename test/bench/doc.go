@@ -41,9 +41,6 @@
 // a controller that watches 1,000 kinds by informers of client-go ('kinds sluice'): how long it takes until all are served from
 // the cache, also after a restart, and what the watches cost while nothing happens.
 //
-// --pages runs only one more: the CPU of a Sluice of which a controller watches 1,000 kinds, without and with a hundred
-// open status pages.
-//
 // --scale runs only other measurements, in sections that each have their own control plane, whose objects
 // are written straight into etcd: "cluster" has 100,000 pods and 300,000 ConfigMaps, and measures the time
 // to sync, the memory per object, lists, pages, selections and consistent reads, and how many events per

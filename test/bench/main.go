@@ -22,7 +22,7 @@ func main() {
 
 // children are the commands that make this program a child process.
 var children = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer){
-	floorCommand: serveFloor, clientCommand: runClient, abuserCommand: runAbuser, attackCommand: runAttack,
+	floorCommand: serveFloor, abuserCommand: runAbuser, attackCommand: runAttack,
 }
 
 // run is the program. With the command of a child process as the first argument it is that child.
@@ -62,15 +62,10 @@ func bench(ctx context.Context, o *options) (*report, error) {
 	return r, err
 }
 
-// costs measures latencies, fan-outs, programs, lists and proofs, or only proofs, or only what abusive users or
-// open status pages cost.
+// costs measures latencies, fan-outs, lists and proofs, or only proofs, or only what abusive users cost.
 func costs(ctx context.Context, o *options, r *report) {
 	of := setting{config: compressedWatches, floor: true, objects: []population{runningPods(o.pods)}}
 	withWorld(ctx, o, of, func(w *world) {
-		if o.pages {
-			w.statusPages(ctx, r)
-			return
-		}
 		w.awaitSync(ctx, w.sluice)
 		idle := w.rest(ctx)
 		if o.abuse {
@@ -78,7 +73,7 @@ func costs(ctx context.Context, o *options, r *report) {
 			return
 		}
 		if !o.proofs {
-			w.runAll(ctx, r, slices.Concat(latencyScenarios(o), fanOutScenarios(o), programScenarios(o), listScenarios(o)))
+			w.runAll(ctx, r, slices.Concat(latencyScenarios(o), fanOutScenarios(o), listScenarios(o)))
 			end := w.rest(ctx)
 			r.add(&row{Table: idleTable, Case: "after pods are created", By: idle}, &row{Table: idleTable, Case: "at the end", By: end})
 		}

@@ -23,9 +23,9 @@ type options struct {
 	turns, listEvery, abuseWindow, window, idle time.Duration
 	memory                                      int64
 
-	proofs, abuse, pages            bool
-	only                            expression
-	dir, json, plot, from, profiles string
+	proofs, abuse         bool
+	only                  expression
+	dir, json, plot, from string
 }
 
 // flags defines the flags of options with their defaults: those of a full run and those of a quick one.
@@ -133,7 +133,6 @@ func (o *options) define(f flags, times, updates int) {
 	f.number(&o.lists, "consistent-lists", 30, 4, "consistent lists, one at a time")
 	f.number(&o.gets, "gets", 600, 100, "gets of the most recent version, one at a time")
 	f.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
-	f.BoolVar(&o.pages, "pages", false, "measure only what open status pages of a Sluice with many kinds cost")
 	f.BoolVar(&o.abuse, "abuse", false,
 		"measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
 	f.number(&o.users, "users", 5_000, 200, "users beside the abusive one")
@@ -141,7 +140,7 @@ func (o *options) define(f flags, times, updates int) {
 	f.DurationVar(&o.turns, "turns", 0,
 		"how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
 	f.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice, and one with the crowd")
-	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse and --pages")
+	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse")
 	f.duration(&o.listEvery, "list-every", 30*time.Second, 10*time.Second, "time between two lists of a user, for --abuse")
 	f.number(&o.abuseFactor, "abuse-factor", 100, 100, "how many times as often as a user the abusive one lists")
 	f.duration(&o.abuseWindow, "abuse-window", 30*time.Second, 10*time.Second, "duration of each measurement of the users' lists")
@@ -163,7 +162,6 @@ func (o *options) define(f flags, times, updates int) {
 	f.StringVar(&o.json, "json", "", "also write the report to this `file`")
 	f.StringVar(&o.plot, "plot", "", "also draw the CPU of the cases into this `file`, as SVG")
 	f.StringVar(&o.from, "from", "", "print, and draw, the report in this `file` instead of measuring")
-	f.StringVar(&o.profiles, "profiles", "", "profile Sluice in an additional run of each case, into this `directory`")
 }
 
 // uses reports whether any case uses a format.

@@ -25,16 +25,6 @@ func (p proc) cpu() time.Duration {
 	return time.Duration(s.UTime+s.STime) * tick
 }
 
-// threads returns the CPU time of the threads that the process has, more exactly than cpu.
-func (p proc) threads() (total time.Duration) {
-	p.eachThread(func(t procfs.Proc) error {
-		s, err := t.Schedstat()
-		total += time.Duration(s.RunningNanoseconds)
-		return err
-	})
-	return total
-}
-
 // resetPeak resets the peak to the current resident memory.
 func (p proc) resetPeak() {
 	check(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p), []byte("5"), 0))

@@ -81,7 +81,6 @@ func (w *world) run(ctx context.Context, s *scenario) *row {
 		}
 	}
 	s.sum(w, r, all)
-	w.profile(ctx, s)
 	return r
 }
 

@@ -12,7 +12,6 @@ import (
 const (
 	listTable    = "lists"
 	watchTable   = "watches"
-	programTable = "programs"
 	latencyTable = "latencies"
 	idleTable    = "idle"
 	proofTable   = "proofs"
@@ -49,12 +48,6 @@ var tables = []table{
 			"|apiserver|sluice|floor|ratio|apiserver|sluice|floor|apiserver|sluice|floor|apiserver|sluice|apiserver|sluice|" +
 			"watches|CPU ms|source",
 		watchCells,
-	},
-	{
-		programTable,
-		"one watch by a program|own CPU|delay|\n" +
-			"|us/event|p50/p99 ms|as",
-		programCells,
 	},
 	{
 		latencyTable,
@@ -152,11 +145,6 @@ func watchCells(r *row) []string {
 		megabytes(a.Peak), megabytes(s.Peak),
 		fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(update.CPU), r.Source,
 	}
-}
-
-func programCells(r *row) []string {
-	f := r.of(sluiceName)
-	return []string{r.Case, micros(f.CPU), f.delays(), f.Coding}
 }
 
 func latencyCells(r *row) []string {
