@@ -93,8 +93,6 @@ test-clients: build controlplane ## Run programs of others directly and through 
 # kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
 before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \
 	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime|TablesFromTheCache' ./test/conformance ./test/clients ./test/tables
-# $(call shape,CONTROLPLANE) writes the shapes of the apiserver's answers to the rows into the folder SHAPES.
-shape = CONTROLPLANE='$(1)' SHAPES='$(abspath $(SHAPES))' $(GO) test -count=1 -timeout 20m -run TestShapesOfReleases ./test/conformance
 
 .PHONY: test-versions
 test-versions: test-gates test-older test-next ## Run the core of the tests with other kube-apiservers; not part of make test
@@ -118,20 +116,12 @@ test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests with a 
 	$(call before,controlplane,--feature-gates=ConsistentListFromCacheSkipTimeoutFallback=true)
 	$(call before,controlplane,--feature-gates=$(UNSEEN))
 
-# SHAPES=folder also writes which rows each release answers otherwise than the newest, and in what, into folder/*.txt;
-# docs/semantics.md says it in words.
-#
 # About 6 minutes, and three quarters of an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older
-test-older: $(BIN)/sluice-race $(BIN)/kubectl $(if $(SHAPES),controlplane) $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests with kube-apiserver 1.34, 1.35 and 1.36
+test-older: $(BIN)/sluice-race $(BIN)/kubectl $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests with kube-apiserver 1.34, 1.35 and 1.36
 	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields CBORRefusals CSINodes)
 	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns CBORRefusals CSINodes)
 	$(call before,controlplane-1.36,,CBORRefusals CSINodes)
-ifdef SHAPES
-	@mkdir -p $(SHAPES)
-	$(call shape,controlplane)
-	$(foreach r,$(OLDER),$(call shape,controlplane-$(r)) &&) tail -n +1 $(SHAPES)/*.txt
-endif
 
 # kube-apiserver 1.38.0-beta.0 needs Go 1.27: with it, `go mod tidy -modfile` makes v1.38.mod of go.mod and that release.
 .PHONY: test-next

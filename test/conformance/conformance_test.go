@@ -158,6 +158,9 @@ func (r Row) unexpected(want *harness.Response) string {
 	if want.Status != r.Status {
 		return fmt.Sprintf("apiserver: status is %d, the row expects %d: %.300s", want.Status, r.Status, want.Body)
 	}
+	if r.HTTP1 != strings.HasPrefix(want.Proto, "HTTP/1") {
+		return "the response is in " + want.Proto
+	}
 	for _, text := range r.Shows {
 		if !strings.Contains(string(want.Body), text) {
 			return fmt.Sprintf("apiserver: no %q in the body: %.2000s", text, want.Body)
