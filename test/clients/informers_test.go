@@ -198,8 +198,17 @@ func writeFor(t *testing.T, c *harness.ControlPlane, namespace string, writers i
 	}
 }
 
+// They start during writes, by lists or by streaming lists.
 func TestInformersShareOneWatch(t *testing.T) {
-	listThenWatch(t)
+	for name, streaming := range map[string]bool{"lists": false, "streaming lists": true} {
+		t.Run(name, func(t *testing.T) {
+			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
+			shareOneWatch(t)
+		})
+	}
+}
+
+func shareOneWatch(t *testing.T) {
 	namespace := apiserver.Namespace(t)
 	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	var all []*informer
@@ -226,12 +235,6 @@ func TestInformersShareOneWatch(t *testing.T) {
 	})
 	converge(t, apiserver, namespace, all)
 	oneWatch(t)
-}
-
-// listThenWatch makes informers list before they watch, which was the default before client-go 1.35.
-func listThenWatch(t *testing.T) {
-	t.Helper()
-	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 }
 
 // servedEvents returns the number of pod events that Sluice has sent.

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
+
 	"sluice/test/harness"
 )
 
 // The apiserver is killed twice while watches are open and writers run.
 func TestInformersConvergeAfterTheApiserverIsKilled(t *testing.T) {
-	listThenWatch(t)
+	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 	apiserver := harness.Start(t)
 	sluice := apiserver.StartSluice(t)
 	namespace := apiserver.Namespace(t)
