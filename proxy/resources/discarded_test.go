@@ -105,11 +105,8 @@ func TestVersionsOfTheNextHistoryAreKnownWhileItHasNoStore(t *testing.T) {
 		pass(5 * time.Second)
 		e.CheckPlayed(t)
 		r := e.registry
-		for _, u := range usages(r.entries.all(), time.Now()) {
-			r.room.mu.Lock()
-			r.evict(u, time.Now())
-			r.room.mu.Unlock()
-		}
+		r.room.setLimit(1)
+		r.enforce(time.Now())
 		pass(time.Minute)
 		if r.Peek(d.GVR) != nil {
 			t.Fatal("the store is not stopped")

@@ -31,7 +31,6 @@ type entry struct {
 	reflector *reflector.Reflector
 	stop      context.CancelFunc // ends the reflector
 	startedBy string             // the user whose read started it
-	demand    *demand
 
 	progress   progress
 	current    atomic.Pointer[CachedResource] // nil while not in sync
@@ -54,16 +53,14 @@ type entry struct {
 	refusedSince time.Time // when fills were first forbidden since then; zero if none was
 
 	// Registry.room.mu guards these.
-	charged   int64
-	displaced float64 // what the stores were worth that the present fill has displaced
-	evicted   bool
+	charged int64
+	evicted bool
 }
 
 // newEntry returns the entry of a resource that a user has read. ctx is the context of its reflector, and stop ends it.
-func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, d *demand, ctx context.Context,
-	stop context.CancelFunc) *entry {
+func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, ctx context.Context, stop context.CancelFunc) *entry {
 	e := &entry{
-		gvr: gvr, startedBy: user, demand: d, stop: stop, filled: func() {},
+		gvr: gvr, startedBy: user, stop: stop, filled: func() {},
 		log: r.options.Log.With(zap.Stringer("resource", gvr.GroupResource()), zap.String("version", gvr.Version)),
 	}
 	e.used.Store(time.Now().UnixNano())
@@ -71,7 +68,7 @@ func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, d *dema
 	e.client = listwatch.New(r.options.Upstream, gvr, listwatch.Options{
 		Opened:         func() func() { return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource) },
 		ColumnsChanged: e.updateColumns,
-		Describe:       func(ctx context.Context) (func(), error) { return r.descriptions.enter(ctx, 0, user, d) },
+		Describe:       func(ctx context.Context) (func(), error) { return r.descriptions.enter(ctx, 0, user) },
 		Fill: func(ctx context.Context, bytes int64) error {
 			if err := e.beginFill(ctx, &r.fills, bytes); err != nil {
 				return err
@@ -81,7 +78,7 @@ func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, d *dema
 			}
 			return nil
 		},
-		Compare: func(ctx context.Context, bytes int64) (func(), error) { return r.fills.enter(ctx, bytes, user, d) },
+		Compare: func(ctx context.Context, bytes int64) (func(), error) { return r.fills.enter(ctx, bytes, user) },
 		Read:    func(o *tree.Object) { r.reads(e, o.Size()) },
 	})
 	e.reflector = reflector.New(e.client, reflector.Options{
@@ -128,7 +125,7 @@ func (e *entry) refused() {
 func (e *entry) beginFill(ctx context.Context, all *fills, bytes int64) (err error) {
 	e.progress.guessed(bytes)
 	e.filled() // of a streaming list that gave way to a list
-	e.filled, err = all.enter(ctx, bytes, e.startedBy, e.demand)
+	e.filled, err = all.enter(ctx, bytes, e.startedBy)
 	return err
 }
 
@@ -150,7 +147,7 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 	defer e.stop()
 	err := e.reflector.Run(ctx)
 	e.filled()
-	r.release(e)
+	r.room.measure(e, nil)
 	r.mu.RLock()
 	run := r.run
 	r.mu.RUnlock()
@@ -159,9 +156,6 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 	case errors.Is(err, reflector.ErrAbsent):
 		e.log.Info("resource is not cacheable", zap.Error(err))
 		r.notCacheable.Add(e.gvr, nil, notCacheableFor)
-		r.mu.Lock()
-		delete(r.demands, e.gvr)
-		r.mu.Unlock()
 	case e.tooLarge.Load() && e.claimed > 0: // it exists
 		e.progress.failed()
 		wait.Pause(run, tooLargeFor)
@@ -202,7 +196,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	e.wasSynced = true
 	e.refusedSince = time.Time{}
 	e.rightsLost.Store(false)
-	r.measure(e)
+	r.room.measure(e, c)
 	e.filled()
 	e.progress.synced()
 	state := s.Snapshot()

@@ -92,14 +92,14 @@ func pass(d time.Duration) {
 
 // lookup looks the resource up and returns the reason.
 func (e *env) lookup() string {
-	_, reason := e.registry.Lookup(e.resource.GVR, Reader{User: "user", Whole: true})
+	_, reason := e.registry.Lookup(e.resource.GVR, "user")
 	return reason
 }
 
 // check looks the resource up and compares its store with what is wanted of it.
 func (e *env) check(t *testing.T, version uint64, keys ...string) *CachedResource {
 	t.Helper()
-	c, reason := e.registry.Lookup(e.resource.GVR, Reader{User: "user", Whole: true})
+	c, reason := e.registry.Lookup(e.resource.GVR, "user")
 	if c == nil {
 		for _, line := range e.log.All() {
 			t.Log(line.Message, line.ContextMap())

@@ -21,27 +21,17 @@ type queue struct {
 	leave   map[string]func()
 }
 
-// add adds a fill that a user has started and so many others want.
-func (q *queue) add(t *testing.T, name string, bytes int64, wanted int) {
-	d := demandOf(Reader{User: name, Whole: true})
-	for i := range wanted - 1 {
-		d.note(Reader{User: fmt.Sprint(name, i), Whole: true}, time.Now())
-	}
-	q.start(t, name, name, bytes, d)
+func newQueue(filling func(bool)) *queue {
+	return &queue{fills: newFills(filling), leave: map[string]func(){}}
 }
 
-func demandOf(readers ...Reader) *demand {
-	d := &demand{}
-	for _, r := range readers {
-		d.note(r, time.Now())
-	}
-	return d
-}
+// add adds a fill that a user of the same name has started.
+func (q *queue) add(t *testing.T, name string, bytes int64) { q.start(t, name, name, bytes) }
 
 // start adds a fill that a user has started.
-func (q *queue) start(t *testing.T, name, user string, bytes int64, d *demand) {
+func (q *queue) start(t *testing.T, name, user string, bytes int64) {
 	go func() {
-		leave, err := q.fills.enter(t.Context(), bytes, user, d)
+		leave, err := q.fills.enter(t.Context(), bytes, user)
 		if err != nil {
 			return
 		}
@@ -80,46 +70,46 @@ func (q *queue) expect(t *testing.T, names ...string) {
 	}
 }
 
-func TestFillsAreBoundedAndTheMostWantedComeFirst(t *testing.T) {
+func TestFillsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{leave: map[string]func(){}}
+		q := newQueue(nil)
 		var first []string
 		for i := range maxFills {
 			first = append(first, string(rune('a'+i)))
-			q.add(t, first[i], 1, 1)
+			q.add(t, first[i], 1)
 		}
-		q.add(t, "little wanted", 1, 1)
-		q.add(t, "wanted", 1, 5)
-		q.add(t, "as much, later", 1, 5)
+		q.add(t, "next", 1)
+		q.add(t, "later", 1)
 		q.expect(t, first...)
 		q.end("a")
 		q.end("a") // again, without effect
-		q.expect(t, append(slices.Clone(first), "wanted")...)
+		q.expect(t, append(slices.Clone(first), "next")...)
 		q.end("b")
-		q.end("c")
-		q.expect(t, append(slices.Clone(first), "wanted", "as much, later", "little wanted")...)
+		q.expect(t, append(slices.Clone(first), "next", "later")...)
 	})
 }
 
-func TestLargeFillsWaitForEachOtherButNotSmallOnes(t *testing.T) {
+func TestLargeFillsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{leave: map[string]func(){}}
-		q.add(t, "huge", 10*maxFillBytes, 1)
-		q.add(t, "small", 1<<20, 1)
-		q.add(t, "huge too", 10*maxFillBytes, 9)
-		q.add(t, "small too", 1<<20, 1)
-		q.expect(t, "huge", "small", "small too")
+		q := newQueue(nil)
+		q.add(t, "huge", 100*fillBytes)
+		q.add(t, "small", 1<<20)
+		q.add(t, "huge too", 100*fillBytes)
+		q.add(t, "small too", 1<<20)
+		q.add(t, "third", 100*fillBytes)
+		q.expect(t, "huge", "small", "huge too", "small too")
 		q.end("small")
 		q.end("small too")
-		q.expect(t, "huge", "small", "small too", "huge too")
+		q.expect(t, "huge", "small", "huge too", "small too")
+		q.end("huge")
+		q.expect(t, "huge", "small", "huge too", "small too", "third")
 	})
 }
 
 func TestFillingIsToldOfTheFirstAndTheLastFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{leave: map[string]func(){}}
 		var told []bool // guarded by fills.mu
-		q.fills.filling = func(filling bool) { told = append(told, filling) }
+		q := newQueue(func(filling bool) { told = append(told, filling) })
 		expect := func(want ...bool) {
 			t.Helper()
 			synctest.Wait()
@@ -129,15 +119,15 @@ func TestFillingIsToldOfTheFirstAndTheLastFill(t *testing.T) {
 				t.Errorf("told %v, want %v", told, want)
 			}
 		}
-		q.add(t, "huge", maxFillBytes/2, 1)
-		q.add(t, "huge too", maxFillBytes/2, 1)
-		q.add(t, "waits", maxFillBytes/2, 1)
+		q.add(t, "huge", 100*fillBytes)
+		q.add(t, "huge too", 100*fillBytes)
+		q.add(t, "waits", 100*fillBytes)
 		q.end("huge")
 		q.end("huge too")
 		expect(true)
 		time.Sleep(time.Second)
 		q.end("waits")
-		q.add(t, "later", 1, 1)
+		q.add(t, "later", 1)
 		expect(true, false)
 		time.Sleep(fillingRest * time.Second)
 		expect(true, false, true)
@@ -150,14 +140,14 @@ func TestFillsThatHangAreToldASixthOfTheTime(t *testing.T) {
 		var mu sync.Mutex
 		var since time.Time
 		var total time.Duration
-		f := fills{filling: func(filling bool) {
+		f := newFills(func(filling bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			if !filling {
 				total += time.Since(since)
 			}
 			since = time.Now()
-		}}
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		var all sync.WaitGroup
@@ -165,7 +155,7 @@ func TestFillsThatHangAreToldASixthOfTheTime(t *testing.T) {
 			all.Go(func() {
 				time.Sleep(time.Duration(i) * 20 * time.Second)
 				for ctx.Err() == nil {
-					leave, err := f.enter(ctx, 1, "jane", demandOf(Reader{User: "jane", Whole: true}))
+					leave, err := f.enter(ctx, 1, "jane")
 					if err == nil {
 						time.Sleep(time.Minute)
 					}
@@ -183,14 +173,14 @@ func TestFillsThatHangAreToldASixthOfTheTime(t *testing.T) {
 
 func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{leave: map[string]func(){}}
+		q := newQueue(nil)
 		for i := range maxFills {
-			q.add(t, string(rune('a'+i)), 1, 1)
+			q.add(t, string(rune('a'+i)), 1)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		given := make(chan error)
 		go func() {
-			_, err := q.fills.enter(ctx, 1, "a", demandOf(Reader{User: "a", Whole: true}))
+			_, err := q.fills.enter(ctx, 1, "a")
 			given <- err
 		}()
 		synctest.Wait()
@@ -198,7 +188,7 @@ func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 		if err := <-given; err == nil {
 			t.Error("a fill that was given up has entered")
 		}
-		q.add(t, "next", 1, 1)
+		q.add(t, "next", 1)
 		if n := q.count(); n != maxFills {
 			t.Errorf("%d have entered", n)
 		}
@@ -209,7 +199,7 @@ func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 		for _, leave := range q.leave {
 			leave()
 		}
-		if n := len(q.fills.running); n != 0 {
+		if _, n, _ := q.fills.queue.Numbers(); n != 0 {
 			t.Errorf("%d places are taken", n)
 		}
 	})
@@ -217,55 +207,23 @@ func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 
 func TestUsersTakeTurnsToFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{leave: map[string]func(){}}
+		q := newQueue(nil)
+		const most = maxFills * 3 / 4 // places of one user
 		var first []string
 		for i := range 2 * maxFills {
 			name := fmt.Sprint("a", i)
-			if i < userFills {
+			if i < most {
 				first = append(first, name)
 			}
-			q.start(t, name, "a", 1, demandOf(Reader{User: "a", Whole: true}))
+			q.start(t, name, "a", 1)
 		}
-		for i := userFills; i < maxFills; i++ { // places that a user leaves to others
-			name := fmt.Sprint("c", i)
-			first = append(first, name)
-			q.start(t, name, "c", 1, demandOf(Reader{User: "c", Whole: true}))
+		for _, name := range []string{"b0", "b1", "b2", "b3"} { // the places that a leaves to others
+			q.start(t, name, "b", 1)
 		}
-		q.start(t, "b0", "b", 1, demandOf(Reader{User: "b", Whole: true}))
-		q.start(t, "of both", "a", 1, demandOf(Reader{User: "a", Whole: true}, Reader{User: "b", Whole: true}))
-		q.end("a0")
-		q.end("a1")
-		q.end("a2")
-		q.expect(t, append(slices.Clone(first), "of both", "b0", fmt.Sprint("a", userFills))...)
-	})
-}
-
-// Somebody who may read one namespace must not hold back the stores of others.
-func TestFillsForOneReaderOfAPartComeLastAndTakeHalfOfThePlaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &queue{leave: map[string]func(){}}
-		part := Reader{User: "part"}
-		var first []string
-		for i := range maxFills {
-			name := fmt.Sprint("part", i)
-			if i < maxFills/solePart {
-				first = append(first, name)
-			}
-			q.start(t, name, "part", 1<<20, demandOf(part))
-		}
-		for i := range maxFills/solePart + 1 {
-			name := fmt.Sprint("whole", i)
-			if i < maxFills/solePart {
-				first = append(first, name)
-			}
-			q.start(t, name, "whole", 1<<20, demandOf(Reader{User: "whole", Whole: true}))
-		}
-		q.start(t, "two", "part", 1, demandOf(part, Reader{User: "other"}))
+		first = append(first, "b0", "b1", "b2")
 		q.expect(t, first...)
-		q.end("part0")
-		q.end("part1")
-		q.end("part2")
-		q.expect(t, append(first, "whole8", "two", "part8")...)
+		q.end("a0")
+		q.expect(t, append(first, "b3")...)
 	})
 }
 
@@ -290,8 +248,8 @@ func TestEveryFillGivesItsPlaceBack(t *testing.T) {
 				pass(fillPlaceFor / 2) // less than after which a place is taken back
 				e.CheckPlayed(t)
 				for _, f := range []*fills{&e.registry.descriptions, &e.registry.fills} {
-					if len(f.running) != 0 || len(f.waiting) != 0 {
-						t.Errorf("%d places are taken, %d fills wait", len(f.running), len(f.waiting))
+					if _, running, waiting := f.queue.Numbers(); running != 0 || waiting != 0 {
+						t.Errorf("%d places are taken, %d fills wait", running, waiting)
 					}
 				}
 			})
@@ -309,14 +267,14 @@ func TestResumedStoresTakeTurnsToBeCompared(t *testing.T) {
 		e.lookup()
 		pass(time.Second)
 		var leave func()
-		for range maxFills {
+		for i := range maxFills {
 			var err error
-			if leave, err = e.registry.fills.enter(t.Context(), 0, fmt.Sprint(len(e.registry.fills.running)), demandOf()); err != nil {
+			if leave, err = e.registry.fills.enter(t.Context(), 0, fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		pass(fillPlaceFor / 2)
-		if n := len(e.registry.fills.waiting); n != 1 {
+		if _, _, n := e.registry.fills.queue.Numbers(); n != 1 {
 			t.Errorf("%d wait", n)
 		}
 		leave()

@@ -61,7 +61,7 @@ func TestExcludedResourcesAreNeverRead(t *testing.T) {
 	}
 	run(t, fake.Widgets, Options{Exclude: []string{"secrets", "widgets.example.com", "events"}}, nil, func(t *testing.T, e *env) {
 		for _, r := range excluded {
-			if c, reason := e.registry.Lookup(r, Reader{User: "user", Whole: true}); c != nil || reason != Excluded {
+			if c, reason := e.registry.Lookup(r, "user"); c != nil || reason != Excluded {
 				t.Errorf("%s: %v, %q", r, c, reason)
 			}
 		}
@@ -70,7 +70,7 @@ func TestExcludedResourcesAreNeverRead(t *testing.T) {
 			t.Errorf("calls %v, states %v", e.Calls(), e.registry.States())
 		}
 		// The same name in another group is another resource.
-		if _, reason := e.registry.Lookup(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "secrets"}, Reader{User: "user", Whole: true}); reason != NotInSync {
+		if _, reason := e.registry.Lookup(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "secrets"}, "user"); reason != NotInSync {
 			t.Errorf("secrets of another group: %s", reason)
 		}
 		pass(time.Second)
@@ -84,14 +84,14 @@ func TestFirstLookupsShareOneReflector(t *testing.T) {
 		for range 50 {
 			callers.Go(func() {
 				for range 20 {
-					if c, reason := e.registry.Lookup(d.GVR, Reader{User: "user", Whole: true}); c == nil && reason != NotInSync {
+					if c, reason := e.registry.Lookup(d.GVR, "user"); c == nil && reason != NotInSync {
 						t.Error(reason)
 					}
 				}
 			})
 		}
 		callers.Wait()
-		if reason := e.registry.start(d.GVR, Reader{User: "user", Whole: true}); reason != NotInSync { // after another call has
+		if reason := e.registry.start(d.GVR, "user"); reason != NotInSync { // after another call has
 			t.Error(reason)
 		}
 		pass(time.Second)
@@ -105,7 +105,7 @@ func TestFirstLookupsShareOneReflector(t *testing.T) {
 
 func TestNothingIsCachedBeforeAndAfterRun(t *testing.T) {
 	d := fake.ConfigMaps
-	if _, reason := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}}).Lookup(d.GVR, Reader{User: "user", Whole: true}); reason != NotRunning {
+	if _, reason := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}}).Lookup(d.GVR, "user"); reason != NotRunning {
 		t.Errorf("before Run: %s", reason)
 	}
 	var ended *env

@@ -60,7 +60,7 @@ func TestStatesAreInTheOrderOfTheirNames(t *testing.T) {
 	run(t, fake.Widgets, Options{}, []step{{"discovery", fake.Hang}, {"discovery", refuse}}, func(t *testing.T, e *env) {
 		e.lookup()
 		pass(time.Second)
-		e.registry.Lookup(fake.ConfigMaps.GVR, Reader{User: "user", Whole: true})
+		e.registry.Lookup(fake.ConfigMaps.GVR, "user")
 		if diff := cmp.Diff([]State{{"configmaps.v1", false}, {"widgets.v1.example.com", false}}, e.registry.States()); diff != "" {
 			t.Error(diff)
 		}

@@ -63,10 +63,9 @@ type Registry struct {
 	entries     entries
 	definitions definitions
 
-	mu        sync.RWMutex                            // guards the fields below, and is locked before that of entries
-	run       context.Context                         // nil before and after Run
-	following bool                                    // definitions are followed
-	demands   map[schema.GroupVersionResource]*demand // of entries, and of those that were stopped
+	mu        sync.RWMutex    // guards the fields below, and is locked before that of entries
+	run       context.Context // nil before and after Run
+	following bool            // definitions are followed
 
 	proofCostNow atomic.Pointer[fence.Cost]
 
@@ -80,8 +79,8 @@ func New(o Options) *Registry {
 	}
 	r := &Registry{
 		options: o, exclude: map[string]bool{}, entries: entries{m: map[schema.GroupVersionResource]*entry{}},
-		demands: map[schema.GroupVersionResource]*demand{}, room: room{limit: o.Limits.Bytes},
-		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(), fills: fills{filling: o.Filling},
+		room: room{limit: o.Limits.Bytes}, notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(),
+		descriptions: newFills(nil), fills: newFills(o.Filling),
 	}
 	r.definitions = definitions{
 		upstream: o.Upstream, watches: o.Watches, log: o.Log, entries: &r.entries, goroutines: &r.goroutines,
@@ -110,19 +109,16 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // Lookup returns a resource whose store is in sync, or nil and the reason why there is none. The
-// first call for a resource starts its reflector. While memory is scarce, the worth of its readers decides
-// whether it is filled.
-func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*CachedResource, string) {
+// first call for a resource starts its reflector, on behalf of a user whose read must have been authorized.
+func (r *Registry) Lookup(gvr schema.GroupVersionResource, user string) (*CachedResource, string) {
 	if r.exclude[gvr.GroupResource().String()] {
 		return nil, Excluded
 	}
 	e := r.entries.get(gvr)
 	if e == nil {
-		return nil, r.start(gvr, reader)
+		return nil, r.start(gvr, user)
 	}
-	now := time.Now()
-	e.demand.note(reader, now)
-	e.used.Store(now.UnixNano())
+	e.used.Store(time.Now().UnixNano())
 	return e.resource()
 }
 
@@ -154,7 +150,7 @@ func (r *Registry) Peek(gvr schema.GroupVersionResource) *CachedResource {
 
 // start starts the reflector of a resource, unless a concurrent call already did. It returns why the
 // resource cannot be served yet.
-func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string {
+func (r *Registry) start(gvr schema.GroupVersionResource, user string) string {
 	if _, absent := r.notCacheable.Get(gvr); absent {
 		return NotCacheable
 	}
@@ -166,15 +162,9 @@ func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string 
 	case r.entries.get(gvr) != nil:
 		return NotInSync
 	}
-	d := r.demands[gvr]
-	if d == nil {
-		d = &demand{}
-		r.demands[gvr] = d
-	}
-	d.note(reader, time.Now())
 	ctx, stop := context.WithCancel(r.run)
-	e := newEntry(r, gvr, reader.User, d, ctx, stop)
-	if !r.room.begin(e, reader) {
+	e := newEntry(r, gvr, user, ctx, stop)
+	if !r.room.begin(e) {
 		stop()
 		return StoresTooLarge
 	}

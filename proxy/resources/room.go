@@ -1,12 +1,12 @@
 package resources
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
@@ -15,26 +15,35 @@ const (
 	storeOverhead = 128 << 10
 	// grown is how much a fill reads between two looks at the room, in bytes.
 	grown = 256 << 10
-	// margin is how many times as much a store must be worth as those that are stopped for it. Two stores that are
-	// worth about the same thus do not stop each other by turns.
-	margin = 2
-	// beginPart is the part of the room by which it is exceeded at most while resources are described that readers
-	// of parts have read. The others may exceed it twice as far, so that they are not held back.
+	// unusedAfter is how long a store without open watches must not have been read before it ends for another one.
+	unusedAfter = time.Minute
+	// beginPart is the part of the room by which it is exceeded at most while resources are described.
 	beginPart = 8
-	// stoppedLately is for how long a store that was stopped for want of memory comes back only if a tenth of
-	// the room stays free.
-	stoppedLately = time.Hour
 	// firstObject divides the estimate of a fill, which is the number of objects times the first one: the first
 	// may be so many times as large as the others.
 	firstObject = 4
+	// enforceEvery is how often the stores are measured against the limits.
+	enforceEvery = 3 * time.Second
+	// tooLargeFor is for how long the reads of a resource pass after its store was stopped, or not filled, for
+	// want of memory.
+	tooLargeFor = 10 * time.Minute
 )
+
+// Limits bound the cached resources and their memory.
+type Limits struct {
+	// Bytes is about how much memory all stores together may take, histories included; 0 means no
+	// limit.
+	Bytes int64
+	// Idle is for how long a store without readers is kept; required.
+	Idle time.Duration
+}
 
 // room is the memory that all stores share. The charge of a store follows its memory: first nothing but
 // storeOverhead, during the fill the bytes read, then its measured size.
 type room struct {
 	limit int64 // 0 means none
 
-	mu   sync.Mutex // guards used, and charged, displaced and evicted of all entries
+	mu   sync.Mutex // guards used, and charged and evicted of all entries
 	used int64
 }
 
@@ -47,14 +56,10 @@ func (m *room) total() int64 {
 
 // begin charges a new entry for its overhead. Stores are not stopped for it before it is known to
 // exist, so that the room is exceeded by a part at most.
-func (m *room) begin(e *entry, reader Reader) bool {
+func (m *room) begin(e *entry) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	beyond := m.limit / beginPart
-	if reader.Whole {
-		beyond *= 2
-	}
-	if m.limit > 0 && m.used+storeOverhead > m.limit+beyond {
+	if m.limit > 0 && m.used+storeOverhead > m.limit+m.limit/beginPart {
 		return false
 	}
 	m.charge(e, storeOverhead)
@@ -70,88 +75,72 @@ func (m *room) charge(e *entry, bytes int64) {
 	e.charged = bytes
 }
 
-// usage is an entry and its worth.
-type usage struct {
-	*entry
-	bytes int64
-	worth float64
-	used  time.Time
-}
-
-// claim charges an entry so many bytes. If there is no room, it stops the stores that are worth least, provided
-// that together they are worth much less than the entry; else it returns false and changes nothing.
-func (r *Registry) claim(e *entry, bytes int64, now time.Time) bool {
-	entries, m := r.entries.all(), &r.room // Registry.mu must not be taken while mu is held
+// measure charges an entry for the size of its store, and a nil store for nothing.
+func (m *room) measure(e *entry, c *CachedResource) {
+	bytes := int64(0)
+	if c != nil {
+		s := c.Store.Stats()
+		bytes = storeOverhead + s.Bytes + s.HistoryBytes
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if missing := m.missing(e, bytes, now); missing > 0 && !r.displace(e, entries, missing, now) {
-		return false
+	m.charge(e, bytes)
+}
+
+// usage is an entry and its use.
+type usage struct {
+	*entry
+	watches int
+	read    int64 // UnixNano
+}
+
+// usages returns the entries, those first that are used least: with the fewest open watches, then by the last read.
+func (r *Registry) usages() (all []usage) {
+	for _, e := range r.entries.all() {
+		u := usage{entry: e, read: e.used.Load()}
+		if c := e.current.Load(); c != nil {
+			u.watches = c.Store.Stats().Cursors
+		}
+		all = append(all, u)
+	}
+	slices.SortFunc(all, func(a, b usage) int { return cmp.Or(cmp.Compare(a.watches, b.watches), cmp.Compare(a.read, b.read)) })
+	return all
+}
+
+// claim charges an entry so many bytes. If there is no room, it stops stores that nobody uses; if that is not
+// enough, it returns false and changes nothing.
+func (r *Registry) claim(e *entry, bytes int64) bool {
+	now, all, m := time.Now(), r.usages(), &r.room
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if missing := m.used + bytes - e.charged - m.limit; m.limit > 0 && bytes > e.charged && missing > 0 {
+		unused := slices.DeleteFunc(all, func(u usage) bool {
+			return u.entry == e || u.watches > 0 || now.Sub(time.Unix(0, u.read)) < unusedAfter
+		})
+		if !r.makeRoom(unused, missing) {
+			return false
+		}
 	}
 	m.charge(e, bytes)
 	return !e.evicted
 }
 
-// missing returns how much room is missing for an entry to be charged so many bytes. The caller must hold mu.
-func (m *room) missing(e *entry, bytes int64, now time.Time) int64 {
-	if m.limit == 0 || bytes <= e.charged || e.evicted {
-		return 0
+// makeRoom stops the first of some stores, until so many bytes are free. It returns false and stops none if all of them
+// are not enough. The caller must hold room.mu.
+func (r *Registry) makeRoom(stores []usage, missing int64) bool {
+	n := 0
+	for ; missing > 0 && n < len(stores); n++ {
+		missing -= stores[n].charged
 	}
-	limit := m.limit
-	if e.demand.before(now) > 0 {
-		limit -= limit / 10
-	}
-	return m.used + bytes - e.charged - limit
-}
-
-// displace stops stores for an entry. It returns false and changes nothing if they are worth too much. The caller
-// must hold room.mu.
-func (r *Registry) displace(e *entry, entries map[schema.GroupVersionResource]*entry, missing int64, now time.Time) bool {
-	entries[e.gvr] = e
-	all := usages(entries, now)
-	own := slices.IndexFunc(all, func(u usage) bool { return u.entry == e })
-	worth := all[own].worth
-	victims, lost := leastUseful(slices.Delete(all, own, own+1), missing)
-	if victims == nil || (e.displaced+lost)*margin > worth {
+	if missing > 0 {
 		return false
 	}
-	e.displaced += lost
-	for _, v := range victims {
-		r.evict(v, now)
+	for _, u := range stores[:n] {
+		r.options.Log.Warn("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", StoresTooLarge),
+			zap.Int64("bytes", u.charged), zap.Int64("all_bytes", r.room.used), zap.Int64("limit_bytes", r.room.limit))
+		r.giveUp(u.entry)
 	}
 	return true
-}
-
-// leastUseful returns those of the stores whose end frees so much memory at the least loss, and that loss; nil
-// if all are not enough.
-func leastUseful(all []usage, missing int64) (victims []usage, lost float64) {
-	// A store that is larger than the missing memory frees no more for this purpose.
-	perByte := func(u usage) float64 { return u.worth / float64(min(u.bytes, missing)) }
-	for missing > 0 {
-		best := -1
-		for i, u := range all {
-			if u.bytes == 0 {
-				continue
-			}
-			if best < 0 || perByte(u) < perByte(all[best]) || perByte(u) == perByte(all[best]) && u.used.Before(all[best].used) {
-				best = i
-			}
-		}
-		if best < 0 {
-			return nil, 0
-		}
-		u := all[best]
-		victims, lost, missing = append(victims, u), lost+u.worth, missing-u.bytes
-		all = slices.Delete(all, best, best+1)
-	}
-	return victims, lost
-}
-
-// evict stops a store for want of memory. The caller must hold room.mu.
-func (r *Registry) evict(u usage, now time.Time) {
-	r.options.Log.Warn("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", StoresTooLarge),
-		zap.Int64("bytes", u.bytes), zap.Int64("all_bytes", r.room.used), zap.Int64("limit_bytes", r.room.limit))
-	u.demand.remember(u.bytes, now)
-	r.giveUp(u.entry)
 }
 
 // giveUp ends an entry for want of memory. The caller must hold room.mu.
@@ -178,13 +167,9 @@ func (r *Registry) refuse(e *entry, bytes int64) {
 // claimFill claims the room of a fill, as far as it can be known before it begins. listed is how long a list of
 // all objects would be if all were as long as the first.
 func (r *Registry) claimFill(e *entry, listed int64) bool {
-	now := time.Now()
-	need := max(e.demand.before(now), storeOverhead+listed/firstObject)
+	need := storeOverhead + listed/firstObject
 	e.read, e.claimed, e.objects = storeOverhead, need, 0
-	r.room.mu.Lock()
-	e.displaced = 0
-	r.room.mu.Unlock()
-	if !r.claim(e, need, now) {
+	if !r.claim(e, need) {
 		r.refuse(e, need)
 		return false
 	}
@@ -198,59 +183,48 @@ func (r *Registry) reads(e *entry, bytes int64) {
 	if e.read <= e.claimed {
 		return
 	}
-	now := time.Now()
 	for _, e.claimed = range []int64{e.read + grown, e.read} {
-		if r.claim(e, e.claimed, now) {
+		if r.claim(e, e.claimed) {
 			return
 		}
 	}
-	e.demand.remember(2*e.read, now) // what it would have become is not known
 	r.refuse(e, e.claimed)
 }
 
-// measure charges an entry for the size of its store.
-func (r *Registry) measure(e *entry) {
-	c := e.current.Load()
-	if c == nil {
-		return
+// enforce stops the stores that are idle and then, as long as all stores together are too large, those that
+// are used least.
+func (r *Registry) enforce(now time.Time) {
+	for _, e := range r.entries.all() {
+		c := e.current.Load()
+		if e.idle(c, now, r.options.Limits.Idle) {
+			r.options.Log.Info("store is stopped", zap.String("resource", name(e.gvr)), zap.String("reason", "idle"))
+			r.stopped.count("idle")
+			r.room.measure(e, nil)
+			e.stop()
+		} else if c != nil {
+			r.room.measure(e, c)
+		}
 	}
-	s := c.Store.Stats()
+	all := r.usages()
 	r.room.mu.Lock()
 	defer r.room.mu.Unlock()
-	r.room.charge(e, storeOverhead+s.Bytes+s.HistoryBytes)
+	if r.room.limit > 0 {
+		r.makeRoom(all, r.room.used-r.room.limit)
+	}
 }
 
-// release charges an entry nothing any more.
-func (r *Registry) release(e *entry) {
-	r.room.mu.Lock()
-	defer r.room.mu.Unlock()
-	r.room.charge(e, 0)
+// idle reports whether the store has neither open watches nor been read for so long.
+func (e *entry) idle(c *CachedResource, now time.Time, limit time.Duration) bool {
+	return now.Sub(time.Unix(0, e.used.Load())) > limit && !e.tooLarge.Load() && (c == nil || c.Store.Stats().Cursors == 0)
 }
 
-// usages returns the sizes and the worth of stores. The caller must hold room.mu.
-func usages(entries map[schema.GroupVersionResource]*entry, now time.Time) []usage {
-	var all []usage
-	var readings [][]reading
-	resources := map[string]float64{} // that each user reads
-	for _, e := range entries {
-		watched := false
+// Memory returns about the bytes of the objects of all stores, and of objects that only their histories hold.
+func (r *Registry) Memory() (objects, history int64) {
+	for _, e := range r.entries.all() {
 		if c := e.current.Load(); c != nil {
-			watched = c.Store.Stats().Cursors > 0
-		}
-		readers := e.demand.readings(now, watched)
-		for i := range readers {
-			resources[readers[i].user] += readers[i].part
-			if watched {
-				readers[i].part *= 2 // the reads of watches are saved all the time
-			}
-		}
-		all = append(all, usage{entry: e, bytes: e.charged, used: time.Unix(0, e.used.Load())})
-		readings = append(readings, readers)
-	}
-	for i := range all {
-		for _, reader := range readings[i] {
-			all[i].worth += reader.worth(resources[reader.user])
+			s := c.Store.Stats()
+			objects, history = objects+s.Bytes, history+s.HistoryBytes
 		}
 	}
-	return all
+	return objects, history
 }

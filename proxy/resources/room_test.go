@@ -11,14 +11,14 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/test/support/fake"
 )
 
-// heldStore describes a store: objects of 1,000 bytes each, and who has read it.
+// heldStore describes a store: objects of 1,000 bytes each, and its use.
 type heldStore struct {
 	objects int
 	idle    time.Duration // since the last read
-	watched bool
-	readers []Reader
+	watches int
 }
 
 // held adds a store to a Registry.
@@ -29,29 +29,23 @@ func held(t *testing.T, r *Registry, name string, h heldStore) *entry {
 		objects = append(objects, &tree.Object{Key: tree.Key(fmt.Sprintf("k%05d", i)), RV: 1, Data: make([]byte, 1000)})
 	}
 	store := cache.New(cache.Options{}, objects, 10).Store
-	if h.watched {
+	for range h.watches {
 		cursor, err := store.Watch(cache.Scope{}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(cursor.Close)
 	}
-	e := newcomer(r, name, h)
+	e := newcomer(r, name, h.idle)
 	e.current.Store(&CachedResource{Store: store})
-	r.measure(e)
+	r.room.measure(e, e.current.Load())
 	return e
 }
 
 // newcomer adds an entry without a store.
-func newcomer(r *Registry, name string, h heldStore) *entry {
-	at := time.Now().Add(-h.idle)
-	d := &demand{}
-	for _, reader := range h.readers {
-		d.note(reader, at)
-	}
-	e := &entry{gvr: schema.GroupVersionResource{Resource: name}, demand: d, log: zap.NewNop()}
-	e.stop = func() {}
-	e.used.Store(at.UnixNano())
+func newcomer(r *Registry, name string, idle time.Duration) *entry {
+	e := &entry{gvr: schema.GroupVersionResource{Resource: name}, log: zap.NewNop(), stop: func() {}}
+	e.used.Store(time.Now().Add(-idle).UnixNano())
 	r.entries.set(e.gvr, e)
 	return e
 }
@@ -59,13 +53,9 @@ func newcomer(r *Registry, name string, h heldStore) *entry {
 // stopped reports whether an entry has been stopped.
 func stopped(e *entry) bool { return e.charged == 0 }
 
-var (
-	alice, bob = Reader{User: "alice", Whole: true}, Reader{User: "bob", Whole: true}
-	carol      = Reader{User: "carol"}
-)
+const minute = time.Minute
 
-func TestStoresThatAreWorthLeastAreStoppedFirst(t *testing.T) {
-	const minute = time.Minute
+func TestStoresThatAreUsedLeastAreStoppedFirst(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		stores map[string]heldStore
@@ -74,19 +64,9 @@ func TestStoresThatAreWorthLeastAreStoppedFirst(t *testing.T) {
 		{"the one not used for longest", map[string]heldStore{
 			"a": {objects: 10, idle: minute}, "b": {objects: 10, idle: 3 * minute}, "c": {objects: 10, idle: 2 * minute},
 		}, []string{"b", "c", "a"}},
-		{"the one without open watches", map[string]heldStore{
-			"a": {objects: 10, readers: []Reader{alice}, watched: true, idle: minute}, "b": {objects: 10, readers: []Reader{bob}},
-		}, []string{"b", "a"}},
-		{"the one with fewer readers", map[string]heldStore{
-			"a": {objects: 10, readers: []Reader{alice}}, "b": {objects: 10, readers: []Reader{alice, bob}}, "c": {objects: 10, readers: []Reader{alice}, idle: minute},
-		}, []string{"c", "a", "b"}},
-		{"the one that only a reader of a part reads", map[string]heldStore{
-			"a": {objects: 1000, readers: []Reader{alice}, idle: 10 * minute}, "b": {objects: 1000, readers: []Reader{carol}, watched: true},
-		}, []string{"b", "a"}},
-		{"that of a reader of many", map[string]heldStore{
-			"a": {objects: 10, readers: []Reader{alice}}, "b": {objects: 10, readers: []Reader{bob}},
-			"c": {objects: 10, readers: []Reader{alice}, idle: minute}, "d": {objects: 10, readers: []Reader{alice}, idle: 2 * minute},
-		}, []string{"d", "c", "a", "b"}},
+		{"the one with the fewest open watches", map[string]heldStore{
+			"a": {objects: 10, watches: 2, idle: minute}, "b": {objects: 10}, "c": {objects: 1000, watches: 1},
+		}, []string{"b", "c", "a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}})
@@ -110,50 +90,22 @@ func TestStoresThatAreWorthLeastAreStoppedFirst(t *testing.T) {
 	}
 }
 
-// One large store that little is lost with makes more room than many small ones.
-func TestLeastIsLostForTheRoomThatIsMissing(t *testing.T) {
-	store := func(bytes int64, worth float64) usage { return usage{entry: &entry{}, bytes: bytes, worth: worth} }
-	for _, tt := range []struct {
-		missing int64
-		stores  []usage
-		lost    float64 // negative: there is not enough
-	}{
-		{10, []usage{store(1000, 5), store(10, 1)}, 1},
-		{1000, []usage{store(1000, 5), store(10, 1)}, 5},
-		{100, []usage{store(50, 1), store(50, 1), store(100, 3)}, 2},
-		{100, []usage{store(50, 2), store(50, 2), store(100, 3)}, 3},
-		{100, []usage{store(50, 1), store(100, 1), store(50, 1)}, 1},
-		{100, []usage{store(99, 0)}, -1},
-		{100, []usage{store(0, 0), store(200, 7)}, 7},
-	} {
-		victims, lost := leastUseful(slices.Clone(tt.stores), tt.missing)
-		if enough := tt.lost >= 0; (victims != nil) != enough || enough && lost != tt.lost {
-			t.Errorf("%d of %v: %v are lost with %v, want %v", tt.missing, tt.stores, lost, victims, tt.lost)
-		}
-	}
-}
-
-func TestNewcomerHasRoomIfItIsWorthMuchMore(t *testing.T) {
-	many := func(reader Reader, n int) map[string]heldStore {
-		stores := map[string]heldStore{}
-		for i := range n {
-			stores[fmt.Sprint("kind", i)] = heldStore{objects: 100, readers: []Reader{reader}}
-		}
-		return stores
-	}
+func TestNewcomerHasTheRoomOfStoresThatNobodyUses(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		stores   map[string]heldStore
-		by       []Reader
 		admitted bool
+		left     []string
 	}{
-		{"than a store that nobody reads", map[string]heldStore{"a": {objects: 1000}}, []Reader{carol}, true},
-		{"not as a store that as many read", map[string]heldStore{"a": {objects: 1000, readers: []Reader{alice}}}, []Reader{bob}, false},
-		{"than a store that one reads", map[string]heldStore{"a": {objects: 1000, readers: []Reader{alice}}}, []Reader{bob, {User: "dave", Whole: true}}, true},
-		{"not if it is for a reader of a part", map[string]heldStore{"a": {objects: 1000, readers: []Reader{alice}, idle: halfLife}}, []Reader{carol}, false},
-		{"than those of one reader of parts", many(Reader{User: "mallory"}, 30), []Reader{carol}, true},
-		{"not as those that another reads of many", many(alice, 30), []Reader{carol}, false},
-		{"than some that another reads of many", many(alice, 30), []Reader{bob}, true},
+		{"unused", map[string]heldStore{"a": {objects: 1000, idle: 2 * minute}}, true, nil},
+		{"read a moment ago", map[string]heldStore{"a": {objects: 1000}}, false, []string{"a"}},
+		{"watched", map[string]heldStore{"a": {objects: 1000, idle: 2 * minute, watches: 1}}, false, []string{"a"}},
+		{"unused, but not enough", map[string]heldStore{
+			"a": {objects: 10, idle: 2 * minute}, "b": {objects: 1000},
+		}, false, []string{"a", "b"}},
+		{"several unused, the oldest first", map[string]heldStore{
+			"a": {objects: 10, idle: 4 * minute}, "b": {objects: 10, idle: 3 * minute}, "c": {objects: 10, idle: 2 * minute},
+		}, true, []string{"c"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}})
@@ -161,18 +113,18 @@ func TestNewcomerHasRoomIfItIsWorthMuchMore(t *testing.T) {
 				held(t, r, name, h)
 			}
 			r.room.limit = r.room.used
-			e := newcomer(r, "new", heldStore{readers: tt.by})
-			if admitted := r.claim(e, 2*storeOverhead, time.Now()); admitted != tt.admitted {
+			e := newcomer(r, "new", 0)
+			if admitted := r.claim(e, 2*storeOverhead); admitted != tt.admitted {
 				t.Errorf("admitted: %v", admitted)
 			}
-			left := 0
-			for _, e := range r.entries.m {
-				if !stopped(e) {
-					left++
+			var left []string
+			for gvr, other := range r.entries.m {
+				if other != e && !stopped(other) {
+					left = append(left, gvr.Resource)
 				}
 			}
-			if !tt.admitted && left != len(tt.stores) {
-				t.Errorf("%d stores are left of %d", left, len(tt.stores))
+			if slices.Sort(left); !slices.Equal(left, tt.left) {
+				t.Errorf("%v are left, want %v", left, tt.left)
 			}
 			if r.room.used > r.room.limit {
 				t.Errorf("%d bytes are used of %d", r.room.used, r.room.limit)
@@ -181,57 +133,72 @@ func TestNewcomerHasRoomIfItIsWorthMuchMore(t *testing.T) {
 	}
 }
 
-// Two stores that do not fit together must not be filled by turns.
-func TestStoppedStoreDoesNotStopTheOneThatTookItsRoom(t *testing.T) {
-	r := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}})
-	old := held(t, r, "old", heldStore{objects: 1000, readers: []Reader{alice}})
-	r.room.limit = r.room.used + storeOverhead
-	next := newcomer(r, "next", heldStore{readers: []Reader{bob, {User: "dave", Whole: true}}})
-	if !r.claim(next, old.charged, time.Now()) || !stopped(old) {
-		t.Fatal("the newcomer has no room")
+func TestIdleStoresStopAndStartAgain(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"watchlist", d.Stream(d.InitialEventsEnd("20"))},
 	}
-	again := newcomer(r, "old", heldStore{readers: []Reader{alice, bob}})
-	if r.claim(again, next.charged, time.Now()) || stopped(next) {
-		t.Error("the store that was stopped has stopped the one that took its room")
-	}
+	run(t, d, Options{CheckEvery: 1000 * time.Hour, Limits: Limits{Idle: 90 * time.Second}}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		for range 2 {
+			pass(time.Minute)
+			e.check(t, 10, "a/x") // is a use
+		}
+		pass(2*time.Minute + 2*enforceEvery)
+		if states := e.registry.States(); len(states) != 0 {
+			t.Errorf("states are %v", states)
+		}
+		if reason := e.lookup(); reason != NotInSync {
+			t.Errorf("reason is %q", reason)
+		}
+		pass(time.Second)
+		e.check(t, 20)
+	})
 }
 
-// The room that is left must last for the growth of other stores.
-func TestStoppedStoreComesBackWhenATenthOfTheRoomStaysFree(t *testing.T) {
-	now := time.Now()
-	r := New(Options{Log: zap.NewNop(), Limits: Limits{Bytes: 1 << 20, Idle: time.Hour}})
-	e := newcomer(r, "a", heldStore{readers: []Reader{alice}})
-	e.demand.remember(1<<20, now)
-	if r.claim(e, 1000<<10, now) {
-		t.Error("there is a place for all of the room")
+func TestStoreThatIsTooLargeStaysAwayForAWhile(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"watchlist", d.Stream(d.InitialEventsEnd("20"))},
 	}
-	if !r.claim(e, 900<<10, now) {
-		t.Error("there is no place for less than nine tenths")
-	}
-	r.release(e)
-	if !r.claim(e, 1000<<10, now.Add(stoppedLately)) {
-		t.Error("there is no place later")
-	}
+	const limit = 2 * storeOverhead
+	run(t, d, Options{Limits: Limits{Bytes: limit}}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(time.Second)
+		e.check(t, 10, "a/x")
+		e.registry.room.setLimit(storeOverhead)
+		pass(enforceEvery)
+		e.registry.room.setLimit(limit)
+		if reason := e.lookup(); reason != StoresTooLarge {
+			t.Errorf("reason is %q", reason)
+		}
+		pass(tooLargeFor)
+		if reason := e.lookup(); reason != NotInSync {
+			t.Errorf("after %s: %q", tooLargeFor, reason)
+		}
+		pass(time.Second)
+		e.check(t, 20)
+	})
 }
 
-func TestReadersOfWholeResourcesAreRememberedRatherThanOthers(t *testing.T) {
+func (m *room) setLimit(bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.limit = bytes
+}
+
+func TestEnforceStopsStoresThatAreIdle(t *testing.T) {
 	now := time.Now()
-	d := &demand{}
-	for i := range 2 * maxReaders {
-		d.note(Reader{User: fmt.Sprint("part", i)}, now)
-	}
-	if len(d.readers) != maxReaders {
-		t.Errorf("%d readers are remembered", len(d.readers))
-	}
-	d.note(alice, now)
-	d.note(Reader{User: "alice"}, now)
-	if len(d.readers) != maxReaders || !d.readers["alice"].whole {
-		t.Errorf("%d readers, alice is %+v", len(d.readers), d.readers["alice"])
-	}
-	for i := range maxReaders {
-		d.note(Reader{User: fmt.Sprint("later", i)}, now.Add(time.Hour))
-	}
-	if _, known := d.readers["later63"]; !known || len(d.readers) != maxReaders {
-		t.Errorf("%d readers, the last is among them: %v", len(d.readers), known)
+	r := New(Options{Limits: Limits{Idle: time.Minute}, Log: zap.NewNop()})
+	held(t, r, "read", heldStore{idle: time.Second})
+	held(t, r, "watched", heldStore{idle: 2 * time.Minute, watches: 1})
+	idle := held(t, r, "idle", heldStore{idle: 2 * time.Minute})
+	r.enforce(now)
+	for gvr, e := range r.entries.m {
+		if stopped(e) != (e == idle) {
+			t.Errorf("%s is stopped: %v", gvr.Resource, stopped(e))
+		}
 	}
 }

@@ -80,7 +80,7 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 type concurrent struct{ *env }
 
 // Lookup implements Resources.
-func (c concurrent) Lookup(schema.GroupVersionResource, resources.Reader) (*resources.CachedResource, string) {
+func (c concurrent) Lookup(schema.GroupVersionResource, string) (*resources.CachedResource, string) {
 	return c.Resource, ""
 }
 

@@ -221,7 +221,7 @@ func (p *passedWatch) awaitHistory(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, historyRetry*historyTries)
 	defer cancel()
 	for range historyTries {
-		c, _ := p.options.Resources.Lookup(p.info.GroupVersionResource(), resources.Reader{User: p.info.User})
+		c, _ := p.options.Resources.Lookup(p.info.GroupVersionResource(), p.info.User)
 		if c != nil && c.ExtendHistory(ctx, p.version) && p.coveredBy(c) {
 			return true
 		}

@@ -38,10 +38,10 @@ func newFilling(t *testing.T) *filling {
 }
 
 // Lookup implements Resources.
-func (f *filling) Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string) {
+func (f *filling) Lookup(r schema.GroupVersionResource, user string) (*resources.CachedResource, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.env.Lookup(r, reader)
+	return f.env.Lookup(r, user)
 }
 
 // Look implements Resources.

@@ -36,11 +36,10 @@ func registered(t *testing.T, steps []fake.Step, test func(*testing.T, *resource
 		})
 		defer func() { stop(); running.Wait() }()
 		synctest.Wait()
-		reader := resources.Reader{User: "jane", Whole: true}
-		registry.Lookup(fake.ConfigMaps.GVR, reader)
+		registry.Lookup(fake.ConfigMaps.GVR, "jane")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		c, reason := registry.Lookup(fake.ConfigMaps.GVR, reader)
+		c, reason := registry.Lookup(fake.ConfigMaps.GVR, "jane")
 		if c == nil {
 			t.Fatal(reason)
 		}

@@ -51,8 +51,8 @@ type Plan struct {
 // Resources finds the cached resources.
 type Resources interface {
 	// Lookup returns the cached resource, or nil and the reason why it cannot be served now.
-	// A store may start for it on behalf of the reader, whose read must have been authorized.
-	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
+	// A store may start for it on behalf of the user, whose read must have been authorized.
+	Lookup(r schema.GroupVersionResource, user string) (*resources.CachedResource, string)
 	// Look is Lookup without any effect: it starts nothing.
 	Look(r schema.GroupVersionResource) (*resources.CachedResource, string)
 	// Discarded reports whether a client that watches from version may have a state of a history that the
@@ -205,7 +205,7 @@ func (p *Plan) lookup(ctx context.Context, from Resources, deadline time.Time) e
 
 // find looks the resource up.
 func (p *Plan) find(from Resources) (*resources.CachedResource, string) {
-	return from.Lookup(p.Read.GroupVersionResource, resources.Reader{User: p.Info.User, Whole: p.Read.Whole()})
+	return from.Lookup(p.Read.GroupVersionResource, p.Info.User)
 }
 
 // Discarded reports whether the version from which a watch begins may be one of a discarded history.

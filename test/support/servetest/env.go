@@ -57,12 +57,12 @@ type Env struct {
 	Access    *access
 	Accounts  *accounts.Ledger // counts what the requests hold; nil counts nothing
 	Draining  chan struct{}
-	looked    sync.Mutex         // guards readers
-	Readers   []resources.Reader // for which the resource was looked up
-	Missing   string             // the reason of a resource that is not cached; empty if it is
-	Passed    *http.Request      // the last request that was forwarded
-	Status    int                // of the responses to these; 0 writes none
-	Discards  uint64             // versions up to this one are of a discarded history
+	looked    sync.Mutex    // guards Readers
+	Readers   []string      // users for which the resource was looked up
+	Missing   string        // the reason of a resource that is not cached; empty if it is
+	Passed    *http.Request // the last request that was forwarded
+	Status    int           // of the responses to these; 0 writes none
+	Discards  uint64        // versions up to this one are of a discarded history
 }
 
 // New returns an Env whose apiserver is at the version of the store. In a synctest bubble, its fence
@@ -89,9 +89,9 @@ func (e *Env) Forward(w http.ResponseWriter, r *http.Request) {
 }
 
 // Lookup implements Resources.
-func (e *Env) Lookup(_ schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string) {
+func (e *Env) Lookup(_ schema.GroupVersionResource, user string) (*resources.CachedResource, string) {
 	e.looked.Lock()
-	e.Readers = append(e.Readers, reader)
+	e.Readers = append(e.Readers, user)
 	e.looked.Unlock()
 	return e.Look(schema.GroupVersionResource{})
 }
