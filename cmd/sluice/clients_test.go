@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/fault"
 	"sluice/proxy/see"
 	"sluice/proxy/why"
 )
@@ -36,7 +38,9 @@ func startAdmin(t *testing.T) (url string) {
 	table.Open(clients.WatchFacts{Key: slow, Reason: "excluded"})
 	s := see.NewSampler(see.Options{
 		Version: "v1", Gather: func() ([]*dto.MetricFamily, error) { return nil, nil }, Stopping: func() bool { return false },
-		Upstream: func() see.Upstream { return see.Upstream{Probed: true, Error: "refused"} }, Clients: table, Names: true,
+		Upstream: func() see.Upstream {
+			return see.Upstream{Probed: true, Error: "refused", Fault: fault.Of(errors.New("refused"), true)}
+		}, Clients: table, Names: true,
 	})
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)

@@ -100,7 +100,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	}); err != nil {
 		return nil, err
 	}
-	c.health = upstream.NewHealth(c.upstream)
+	c.health = upstream.NewHealth(c.upstream, log.Named("upstream"))
 	metrics.registry.MustRegister(c.upstream.Clock.Metric())
 	if err := c.setAccess(file, log, metrics); err != nil {
 		return nil, err

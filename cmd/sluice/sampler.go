@@ -13,7 +13,7 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o := see.Options{
 		Version: version, Gather: metrics.registry.Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
 		Upstream: func() see.Upstream {
-			u := see.Upstream{Address: c.upstream.Address(), Probed: c.health.Probed()}
+			u := see.Upstream{Address: c.upstream.Address(), Probed: c.health.Probed(), Fault: c.health.Fault()}
 			if err := c.health.Check(); err != nil {
 				u.Error = err.Error()
 			}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
 
+	"sluice/proxy/fault"
 	"sluice/proxy/resources"
 	"sluice/proxy/see"
 )
@@ -16,7 +18,7 @@ func TestHealthChecksTellOnlyTheState(t *testing.T) {
 		Gather:   func() ([]*dto.MetricFamily, error) { gathers++; return nil, nil },
 		Stopping: func() bool { return false },
 		Upstream: func() see.Upstream {
-			return see.Upstream{Address: "https://apiserver:6443", Probed: true, Error: "refused"}
+			return see.Upstream{Address: "https://apiserver:6443", Probed: true, Error: "refused", Fault: fault.Of(errors.New("refused"), true)}
 		},
 	})
 	c := &components{resources: resources.New(resources.Options{}), status: status}

@@ -1,6 +1,10 @@
 package see
 
-import "time"
+import (
+	"time"
+
+	"sluice/proxy/fault"
+)
 
 // Facts is the state of a Sluice at one moment. It is immutable.
 type Facts struct {
@@ -34,6 +38,8 @@ type Upstream struct {
 	Address string `json:"address"`
 	Probed  bool   `json:"probed"` // the first check has ended
 	Error   string `json:"error"`  // of the last check
+	// Fault is the cause of the error.
+	Fault fault.Fault `json:"-"`
 	// FailingSeconds is how long the checks have failed.
 	FailingSeconds float64 `json:"failingSeconds"`
 }

@@ -83,11 +83,12 @@ func percent(part float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(p, 'f', 1, 64), ".0") + "\u00a0%"
 }
 
-func plural(n int, one, many string) string {
+// plural formats a number of things.
+func plural(n float64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return count(n) + " " + many
 }
 
 // The size of a sparkline.

@@ -135,7 +135,7 @@ func newView(f *Facts, page string) *view {
 	case page == "overview":
 		v.Shown = f.Resources[:min(len(f.Resources), mostRows)]
 		for i := range v.Shown {
-			v.Values.resource(&v.Shown[i])
+			v.Values.resource(&v.Shown[i], f.Upstream.Fault.State != "")
 		}
 	case page == "clients", page == "why", page == "watches":
 	case page == "limits":
@@ -148,7 +148,7 @@ func newView(f *Facts, page string) *view {
 			return nil
 		}
 		v.Resource = &f.Resources[i]
-		v.Values.resource(v.Resource)
+		v.Values.resource(v.Resource, f.Upstream.Fault.State != "")
 	default:
 		return nil
 	}

@@ -23,6 +23,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
+	"sluice/proxy/fault"
 	"sluice/proxy/flowcontrol"
 )
 
@@ -253,16 +254,41 @@ func TestFailedGatherMakesNoMismatch(t *testing.T) {
 	}
 }
 
+// away is an apiserver that has answered before.
+var away = Upstream{Probed: true, Error: "refused", Fault: fault.Of(errors.New("refused"), true)}
+
+// TestResourcesAreNotCalledServedInAnOutage, and reviews that fail for it are no fault of rights.
+func TestResourcesAreNotCalledServedInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(false)
+		reviews := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_reviews_total"}, []string{"result"})
+		p.registry.MustRegister(reviews)
+		up := p.options.Upstream
+		p.sample(true)
+		for _, want := range []struct{ cell, state string }{{"any version only", stateAway}, {"served", stateWell}, {"served", stateUnsure}} {
+			p.options.Upstream = up
+			if want.state == stateAway {
+				p.options.Upstream = func() Upstream { return away }
+			}
+			reviews.WithLabelValues("failed").Inc() // in the outage, before its end was noticed, and then for another reason
+			time.Sleep(fresh)
+			if cell, state := p.cells(t, "/")["pods.v1/state"], Judge(p.Facts()).State; cell != want.cell || state != want.state {
+				t.Errorf("%q in state %s, want %+v", cell, state, want)
+			}
+		}
+	})
+}
+
 // An open page shows the runbook of the state that it shows.
 func TestRunbookIsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(false)
 		up := p.options.Upstream
-		p.options.Upstream = func() Upstream { return Upstream{Probed: true, Error: "refused"} }
-		if got := p.cells(t, "/")["runbook"]; got != "Runbook: docs/deploying.md#sluiceupstreamerrors" {
+		p.options.Upstream = func() Upstream { return away }
+		if got := p.cells(t, "/")["runbook"]; got != "Runbook: docs/deploying.md#sluicecannotuseapiserver" {
 			t.Errorf("away: %q", got)
 		}
-		const link = `<a data-k="@runbook" href="/see/docs/deploying.html#sluiceupstreamerrors">`
+		const link = `<a data-k="@runbook" href="/see/docs/deploying.html#sluicecannotuseapiserver">`
 		if page := p.get(t, "/limits").Body.String(); !strings.Contains(page, link) {
 			t.Errorf("away: no link to the runbook in %s", page)
 		}

@@ -57,14 +57,16 @@ type Sampler struct {
 
 	clientLists clientLists
 
-	mu      sync.Mutex // guards what follows; held while metrics are gathered
-	ring    []point    // every step, the oldest first
-	last    *Facts
-	pause   time.Duration // until facts are gathered again for a reader
-	stores  map[string]*storeTimes
-	failed  time.Time // since when the apiserver has not answered; zero while it answers
-	asked   float64   // the last number of requests
-	askedAt time.Time // when it changed
+	mu         sync.Mutex // guards what follows; held while metrics are gathered
+	ring       []point    // every step, the oldest first
+	last       *Facts
+	pause      time.Duration // until facts are gathered again for a reader
+	stores     map[string]*storeTimes
+	unusable   bool      // the apiserver, at the last sample
+	failedAway float64   // reviews that had failed by the end of the last outage
+	failed     time.Time // since when the apiserver has not answered; zero while it answers
+	asked      float64   // the last number of requests
+	askedAt    time.Time // when it changed
 }
 
 // point has the counters of one moment.
@@ -158,9 +160,13 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 		AllPassed:      r.sum("sluice_passed_watchers", nil),
 		ConfigOutdated: r.sum("sluice_config_last_reload_successful", nil) == 0,
 		ClockSeconds:   r.sum("sluice_upstream_clock_seconds", nil),
-		ReviewsFailed:  max(0, now.failed-s.before(now, time.Minute).failed),
+		ReviewsFailed:  max(0, now.failed-max(s.failedAway, s.before(now, time.Minute).failed)),
 		AuditLost:      max(0, now.lost-s.before(now, 10*time.Minute).lost),
 	}
+	if s.unusable || f.Upstream.Fault.State != "" { // until the first sample after an outage, which is the cause of failed reviews
+		s.failedAway, f.ReviewsFailed = now.failed, 0
+	}
+	s.unusable = f.Upstream.Fault.State != ""
 	if now.requests != s.asked {
 		s.asked, s.askedAt = now.requests, now.at
 	}

@@ -25,7 +25,7 @@ func newValues(f *Facts, v Verdict) values {
 	case !f.Upstream.Probed:
 		t["upstream"] = "not asked yet"
 	case f.Upstream.Error != "":
-		t["upstream"] = "away for " + seconds(f.Upstream.FailingSeconds)
+		t["upstream"] = f.Upstream.Fault.State + " for " + seconds(f.Upstream.FailingSeconds)
 	}
 	t.reads("all", f.Reads)
 	t.reads("others", f.Others)
@@ -49,7 +49,7 @@ func (t values) reads(key string, r Reads) {
 	t["~"+key], t["="+key] = r.Series.Points(), r.Series.Label()
 }
 
-func (t values) resource(r *Resource) {
+func (t values) resource(r *Resource, away bool) {
 	t.reads(r.Name, r.Reads)
 	state := "served"
 	switch {
@@ -57,6 +57,9 @@ func (t values) resource(r *Resource) {
 		state = "filling for " + seconds(r.UnsyncedSeconds)
 	case stalled(r):
 		state = "stalled"
+	}
+	if away && r.Synced {
+		state = "any version only"
 	}
 	for column, text := range map[string]string{
 		"state": state, "objects": count(r.Objects), "memory": size(r.Bytes), "history": size(r.HistoryBytes),

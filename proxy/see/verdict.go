@@ -1,9 +1,12 @@
 package see
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"sluice/proxy/fault"
 )
 
 // The states of a Sluice.
@@ -52,7 +55,7 @@ func (v Verdict) Mark() string {
 	switch {
 	case v.Well():
 		return "●"
-	case v.State == stateAway, v.State == stateWrong, v.State == stateStalled:
+	case slices.Contains(fault.States, v.State), v.State == stateWrong, v.State == stateStalled:
 		return "■"
 	}
 	return "▲"
@@ -68,17 +71,20 @@ const (
 	mostWatches  = 0.05  // of open watches, the same
 )
 
-// rules are asked in order; the first that has a sentence decides.
-var rules = []struct {
+// rule is a state with the condition under which it holds.
+type rule struct {
 	state, do, runbook string
 	sentence           func(*Facts) string // empty if the state is another
-}{
+}
+
+// rules are asked in order; the first that has a sentence decides.
+var rules = slices.Concat([]rule{
 	{stateStopping, "Nothing: clients connect elsewhere, or here once Sluice has started again.",
 		"", func(f *Facts) string {
 			if !f.Stopping {
 				return ""
 			}
-			return fmt.Sprintf("Stopping: %s watches are left.", count(f.Watches))
+			return fmt.Sprintf("Stopping: %s left.", plural(f.Watches, "watch is", "watches are"))
 		}},
 	{stateStarting, "After 30 s look at the kubeconfig and the network.", "", func(f *Facts) string {
 		if f.Upstream.Probed || slices.ContainsFunc(f.Resources, func(r Resource) bool { return r.Synced }) {
@@ -86,14 +92,7 @@ var rules = []struct {
 		}
 		return fmt.Sprintf("Starting: waiting for the first answer of %s.", f.Upstream.Address)
 	}},
-	{stateAway, "Repair the apiserver or the way to it. Sluice resumes by itself.",
-		"sluiceupstreamerrors", func(f *Facts) string {
-			if f.Upstream.Error == "" || !f.Upstream.Probed {
-				return ""
-			}
-			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches stay open, lists of any version go on, the rest gets 503.",
-				seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
-		}},
+}, faultRules(), []rule{
 	{stateWrong, "Report it, with the log line \"store differs from the apiserver\" and what sluice bundle collects.",
 		"sluicestoremismatch", func(f *Facts) string {
 			return each(f, "differed from the apiserver within the last hour. The cache was rebuilt.",
@@ -106,13 +105,13 @@ var rules = []struct {
 			}
 			return fmt.Sprintf("Overloaded: %s requests a second are refused.", number(f.RefusedPerSec))
 		}},
-	{stateUnsure, "The log says why (review failed). Give back the right to create reviews, or repair the webhook that answers them.",
+	{stateUnsure, "The log says why (review failed): Sluice has no right to create reviews, or a webhook that the apiserver asks does not answer.",
 		"sluicereviewsfail", func(f *Facts) string {
 			if f.ReviewsFailed == 0 {
 				return ""
 			}
-			return fmt.Sprintf("Callers cannot be verified: %s reviews have failed in the last minute. Their reads pass.",
-				count(f.ReviewsFailed))
+			return fmt.Sprintf("Callers cannot be verified: %s failed in the last minute. Their reads pass.",
+				plural(f.ReviewsFailed, "review has", "reviews have"))
 		}},
 	{stateStalled, "Look at the right to list and watch it, at the apiserver, and at proxies in front of it.",
 		"sluicestorelagging", func(f *Facts) string {
@@ -128,7 +127,7 @@ var rules = []struct {
 		if filling == 0 {
 			return ""
 		}
-		return fmt.Sprintf("Filling %d of %d caches; their reads pass until then.", filling, len(f.Resources))
+		return fmt.Sprintf("Filling %d of %s; their reads pass until then.", filling, plural(float64(len(f.Resources)), "cache", "caches"))
 	}},
 	{statePassing, "Clients, sorted by Why passed, shows whose reads pass, and the page of each what to do about it.",
 		"sluicereadspass", func(f *Facts) string {
@@ -155,7 +154,7 @@ var rules = []struct {
 		if f.AuditLost == 0 {
 			return ""
 		}
-		return fmt.Sprintf("The audit log has lost %s events in the last 10 minutes.", count(f.AuditLost))
+		return fmt.Sprintf("The audit log has lost %s in the last 10 minutes.", plural(f.AuditLost, "event", "events"))
 	}},
 	{stateSkewed, "See whether NTP runs on both machines. Ages in Tables are right nevertheless; the times in logs differ.", "", func(f *Facts) string {
 		how, by := "behind", f.ClockSeconds
@@ -184,8 +183,28 @@ var rules = []struct {
 			return "Well. No resource is cached: nobody has read one that can be."
 		}
 		return fmt.Sprintf("Well. %s served from memory, and all are known to be up to date.",
-			plural(len(f.Resources), "resource is", "resources are"))
+			plural(float64(len(f.Resources)), "resource is", "resources are"))
 	}},
+})
+
+// faultRules are the rules of an apiserver that Sluice cannot use.
+func faultRules() (all []rule) {
+	for _, state := range fault.States {
+		all = append(all, rule{state, "", "sluicecannotuseapiserver", func(f *Facts) string {
+			switch is := f.Upstream.Fault; {
+			case is.State != state || !f.Upstream.Probed:
+				return ""
+			case state != stateAway:
+				return fmt.Sprintf("%s: %s.", is.Says, f.Upstream.Error)
+			case f.Upstream.FailingSeconds < 1:
+				return fmt.Sprintf("%s: %s. Watches stay open, lists of any version go on, the rest gets 503.", is.Says, f.Upstream.Error)
+			default:
+				return fmt.Sprintf("%s, for %s: %s. Watches stay open, lists of any version go on, the rest gets 503.",
+					is.Says, seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
+			}
+		}})
+	}
+	return all
 }
 
 // stalled reports whether a resource is not known to be up to date.
@@ -222,7 +241,7 @@ func each(f *Facts, what string, holds func(*Resource) bool) string {
 func Judge(f *Facts) Verdict {
 	for _, r := range rules {
 		if s := r.sentence(f); s != "" {
-			return Verdict{State: r.state, Sentence: s, Do: r.do, Runbook: r.runbook}
+			return Verdict{State: r.state, Sentence: s, Do: cmp.Or(r.do, f.Upstream.Fault.Do), Runbook: r.runbook}
 		}
 	}
 	return Verdict{State: stateWell} // not reached: the last rule always holds

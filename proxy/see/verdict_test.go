@@ -1,8 +1,15 @@
 package see
 
 import (
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"sluice/proxy/fault"
 )
 
 // healthy returns the facts of a Sluice that is well, after a change.
@@ -20,6 +27,13 @@ func healthy(change func(*Facts)) *Facts {
 	return f
 }
 
+// unusable returns the facts of a Sluice whose apiserver it has used before, and cannot use now.
+func unusable(err error, change func(*Facts)) *Facts {
+	f := healthy(change)
+	f.Upstream.Error, f.Upstream.Fault = err.Error(), fault.Of(err, true)
+	return f
+}
+
 func TestVerdictIsTheMostUrgentState(t *testing.T) {
 	pods := func(change func(*Resource)) func(*Facts) { return func(f *Facts) { change(&f.Resources[1]) } }
 	for _, tt := range []struct {
@@ -30,13 +44,17 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"stopping", stateStopping, "3 watches", healthy(func(f *Facts) { f.Stopping, f.Upstream.Error = true, "refused" })},
 		{"starting", stateStarting, "https://apiserver:6443", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error, f.Resources = false, "not probed yet", nil })},
 		{"in sync before the first check", stateWell, "2 resources are served", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error = false, "not probed yet" })},
-		{"away", stateAway, "for 42\u00a0s: connection refused", healthy(func(f *Facts) {
-			f.Upstream.Error, f.Upstream.FailingSeconds, f.Resources[1].MismatchedSeconds = "connection refused", 42, new(1.0)
+		{"away", stateAway, "no connections, for 42\u00a0s: connection refused", unusable(syscall.ECONNREFUSED, func(f *Facts) {
+			f.Upstream.FailingSeconds, f.Resources[1].MismatchedSeconds = 42, new(1.0)
 		})},
+		{"away for a moment", stateAway, "no connections: connection refused. W", unusable(syscall.ECONNREFUSED, nil)},
+		{"another CA", "untrusted", "not valid for Sluice (x509): tls: ", unusable(&tls.CertificateVerificationError{Err: errors.New("unknown")}, nil)},
+		{"https for http", "scheme", "the scheme https", unusable(http.ErrSchemeMismatch, nil)},
 		{"wrong", stateWrong, "pods.v1 differed", healthy(pods(func(r *Resource) { r.MismatchedSeconds = new(60.0) }))},
 		{"overloaded", stateOverloaded, "14.0 requests a second", healthy(func(f *Facts) { f.RefusedPerSec = 14 })},
 		{"few refusals", stateWell, "", healthy(func(f *Facts) { f.RefusedPerSec = 1 })},
-		{"unsure", stateUnsure, "7 reviews", healthy(func(f *Facts) { f.ReviewsFailed = 7 })},
+		{"unsure", stateUnsure, "7 reviews have failed", healthy(func(f *Facts) { f.ReviewsFailed = 7 })},
+		{"unsure of one", stateUnsure, "1 review has failed", healthy(func(f *Facts) { f.ReviewsFailed = 1 })},
 		{"no proof", stateStalled, "pods.v1 is not known", healthy(pods(func(r *Resource) { r.ProvenSeconds = new(181.0) }))},
 		{"quiet", stateWell, "", healthy(pods(func(r *Resource) { r.HeardSeconds, r.ProvenSeconds = new(181.0), new(60.0) }))},
 		{"no proof of two", stateStalled, "configmaps.v1, pods.v1: each is not known", healthy(func(f *Facts) {
@@ -69,7 +87,7 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		}
 	}
 	for _, state := range States() {
-		if !strings.Contains("stopping starting away wrong overloaded unsure stalled filling passing outdated lossy skewed idle well", state) {
+		if !slices.Contains(fault.States, state) && !strings.Contains("stopping starting wrong overloaded unsure stalled filling passing outdated lossy skewed idle well", state) {
 			t.Errorf("state %s has no test", state)
 		}
 	}

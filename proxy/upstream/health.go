@@ -2,18 +2,16 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"net"
-	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
+
+	"sluice/proxy/fault"
 )
 
 const (
@@ -23,34 +21,29 @@ const (
 
 var errNotProbed = errors.New("not probed yet")
 
-// badStatus is a status of the apiserver that is no success.
-type badStatus int
-
-func (e badStatus) Error() string {
-	return fmt.Sprintf("apiserver responds to /version with status %d", int(e))
-}
-
 // Health is a health check of the apiserver: the result of the last periodic probe.
 type Health struct {
 	upstream *Upstream
-	last     atomic.Pointer[error] // the result of the last probe; nil before the first
+	last     atomic.Pointer[error]       // the result of the last probe; nil before the first
+	fault    atomic.Pointer[fault.Fault] // the same
 	version  atomic.Pointer[version.Info]
+	log      *zap.Logger
 }
 
 // NewHealth returns the health check of u, which fails until Run has probed the apiserver once.
-func NewHealth(u *Upstream) *Health { return &Health{upstream: u} }
+func NewHealth(u *Upstream, log *zap.Logger) *Health { return &Health{upstream: u, log: log} }
 
 // Run probes the apiserver every healthInterval until ctx ends. It always returns nil. An apiserver that does not answer is asked
 // for /livez before it counts as away: flow control of a busy one makes /version wait, but exempts that.
 func (h *Health) Run(ctx context.Context) error {
 	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
-		began := time.Now()
+		began, known := time.Now(), h.upstream.contact.answered.Load() != 0
 		err := h.probe(ctx)
-		_, answered := errors.AsType[badStatus](err)
+		_, answered := errors.AsType[fault.Status](err)
 		if err != nil && !answered {
 			answered = h.isLive(ctx)
 		}
-		h.last.Store(&err)
+		h.note(err, known)
 		h.upstream.contact.probed.Store(began.UnixNano())
 		h.upstream.contact.silent.Store(err != nil && !answered)
 	}, healthInterval)
@@ -67,25 +60,31 @@ func (h *Health) Check() error {
 
 // CheckOpenly is Check for unauthenticated readers: the errors of networks and certificates have names and addresses.
 func (h *Health) CheckOpenly() error {
-	err := h.Check()
-	status, answered := errors.AsType[badStatus](err)
-	_, unresolved := errors.AsType[*net.DNSError](err)
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case err == nil, errors.Is(err, errNotProbed):
+	if err := h.Check(); err == nil || errors.Is(err, errNotProbed) {
 		return err
-	case answered:
-		return status
-	case unresolved:
-		return errors.New("the name of the apiserver cannot be resolved")
-	case untrusted:
-		return errors.New("the certificate of the apiserver is not valid")
-	case os.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
-		return errors.New("the apiserver does not answer in time")
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return errors.New("the apiserver accepts no connections")
 	}
-	return errors.New("the connection to the apiserver fails")
+	return errors.New(h.Fault().Says)
+}
+
+// Fault returns the fault that the last probe has shown. It does not block.
+func (h *Health) Fault() fault.Fault {
+	if f := h.fault.Load(); f != nil {
+		return *f
+	}
+	return fault.Fault{}
+}
+
+// note keeps the result of a probe, and logs each change of the fault.
+func (h *Health) note(err error, answered bool) {
+	f := fault.Of(err, answered)
+	switch before := h.Fault(); {
+	case f.State != "" && f != before:
+		h.log.Warn("the apiserver cannot be used", zap.String("state", f.State), zap.String("do", f.Do), zap.Error(err))
+	case f.State == "" && before.State != "":
+		h.log.Info("the apiserver can be used again")
+	}
+	h.fault.Store(&f)
+	h.last.Store(&err)
 }
 
 // Probed reports whether the first probe has ended.
@@ -111,7 +110,7 @@ func (h *Health) probe(ctx context.Context) error {
 	info, header, err := h.upstream.version(ctx)
 	h.upstream.Clock.observe(header, sent, time.Now())
 	if status, answered := errors.AsType[*apierrors.StatusError](err); answered {
-		return badStatus(status.ErrStatus.Code)
+		return fault.Status(status.ErrStatus.Code)
 	}
 	if err == nil {
 		h.version.Store(info)

@@ -6,8 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -17,8 +20,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/fault"
 	"sluice/test/support/proxytest"
 )
 
@@ -43,7 +48,7 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer u.Close()
-		h := NewHealth(u)
+		h := NewHealth(u, zap.NewNop())
 		if err := h.Check(); !errors.Is(err, errNotProbed) {
 			t.Errorf("before the first probe: %v", err)
 		}
@@ -109,23 +114,49 @@ func TestOpenCheckNamesNoAddresses(t *testing.T) {
 	}
 	for want, err := range map[string]error{
 		"not probed":         errNotProbed,
-		"status 503":         badStatus(503),
+		"status 503":         fault.Status(503),
 		"cannot be resolved": dial(&net.DNSError{Err: "no such host", Name: secret, Server: secret}),
 		"is not valid":       &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{secret}}, Host: secret}},
 		"in time":            &url.Error{Op: "Get", URL: "https://" + secret, Err: context.DeadlineExceeded},
 		"no connections":     dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
 		"connection":         dial(errors.New("proxyconnect " + secret)),
 	} {
-		h := NewHealth(nil)
-		h.last.Store(&err)
+		h := NewHealth(nil, zap.NewNop())
+		h.note(err, true)
 		if got := h.CheckOpenly(); got == nil || !strings.Contains(got.Error(), want) || strings.Contains(got.Error(), secret) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
 	var healthy error
-	h := NewHealth(nil)
-	h.last.Store(&healthy)
+	h := NewHealth(nil, zap.NewNop())
+	h.note(healthy, true)
 	if err := h.CheckOpenly(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWrongKubeconfigsAreDiagnosed with real servers: what net/http and crypto/tls say of each.
+func TestWrongKubeconfigsAreDiagnosed(t *testing.T) {
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	plain, secure := httptest.NewServer(refuse), httptest.NewTLSServer(refuse)
+	defer plain.Close()
+	defer secure.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	closed := httptest.NewServer(refuse)
+	closed.Close()
+	for host, want := range map[string]string{
+		plain.URL: "unauthorized", "https" + plain.URL[4:]: "scheme", secure.URL: "untrusted", "http" + secure.URL[5:]: "scheme",
+		closed.URL: "address", "https://apiserver.invalid": "address",
+	} {
+		u, err := New(Options{Config: &rest.Config{Host: host}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer u.Close()
+		h := NewHealth(u, zap.NewNop())
+		h.note(h.probe(t.Context()), false)
+		if f := h.Fault(); f.State != want {
+			t.Errorf("%s: %+v (%v), want %s", host, f, h.Check(), want)
+		}
 	}
 }

@@ -29,7 +29,7 @@ import (
 // Alerts by the fault that fires them.
 var (
 	changed = []string{"SluiceConfigOutdated a", "SluiceReviewsFail c", "SluiceReadsPass", "SluiceCertificateExpires a"}
-	killed  = []string{"SluiceUpstreamErrors c", "SluiceStoreDisconnected c", "SluiceErrorBudgetBurn"}
+	killed  = []string{"SluiceUpstreamErrors c", "SluiceCannotUseApiserver c", "SluiceStoreDisconnected c", "SluiceErrorBudgetBurn"}
 	stopped = []string{"SluiceDown"}
 )
 
