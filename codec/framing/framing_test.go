@@ -57,13 +57,12 @@ func TestYAMLHasNoEvents(t *testing.T) {
 	}
 }
 
-// Each text with a U+0085 takes the parser.
 func TestYAMLOfColumnDefinitionsMayCostTooMuch(t *testing.T) {
-	for columns, most := range map[int]error{1: nil, 100: sjson.ErrSize} {
-		definitions := "[" + strings.Repeat(",{\"name\":\"a\u0085b\"}", columns)[1:] + "]"
+	for length, most := range map[int]error{1: nil, 1 << 20: sjson.ErrSize} {
+		definitions := "[{\"name\":\"" + strings.Repeat("x", length) + "\"}]"
 		y, err := NewYAML(List{Kind: "Table", ColumnDefinitions: []byte(definitions)})
 		if !errors.Is(err, most) {
-			t.Errorf("%d columns: %v", columns, err)
+			t.Errorf("%d bytes: %v", length, err)
 		}
 		if err != nil {
 			continue

@@ -17,6 +17,7 @@ var cached = []string{
 	"/api/v1/configmaps",
 	"/api/v1/endpoints",
 	"/api/v1/resourcequotas",
+	"/api/v1/limitranges",
 	"/api/v1/namespaces",
 	"/api/v1/nodes",
 	"/api/v1/persistentvolumes",

@@ -15,6 +15,7 @@ import (
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/splice"
+	"sluice/codec/yaml"
 	"sluice/proxy/message"
 	"sluice/proxy/response"
 )
@@ -87,7 +88,7 @@ func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 	case errors.Is(err, codec.ErrUnsupported):
 		return nil, err
 	case errors.Is(err, json.ErrSize):
-		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, json.MaxIndented(len(body)))
+		return nil, notAcceptable("is too large for %s: limit is %d bytes an item", f, yaml.MaxObject)
 	case err != nil:
 		return nil, cannotTranscode(err)
 	case cap(out) > 2*len(out): // size is that of the worst case
