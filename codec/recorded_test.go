@@ -79,7 +79,7 @@ func look(t *testing.T, body []byte, f codec.Format, verb string) (s seen) {
 		for len(body) > 0 {
 			item, rest := codec.FirstItem(t, body)
 			var err error
-			if all, err = cbor.AppendJSON(all, item, 0); err != nil {
+			if all, err = cbor.AppendJSON(all, item); err != nil {
 				t.Fatal(err)
 			}
 			body = rest

@@ -1,15 +1,13 @@
 // Package cbor implements the CBOR profile of the apiserver: it transcodes JSON to CBOR for
-// responses, and CBOR to JSON for request bodies.
+// responses, and CBOR to JSON for the cache.
 //
 // Responses follow the encoder of apimachinery's CBOR serializer. Strings and names are byte
 // strings, lengths are definite, integers are CBOR integers, other numbers use the shortest of
 // three float widths that keeps their value, and 1.0 stays a float. A whole item begins with the
-// self-described tag; the Append functions leave [SelfDescribed] to the caller. Members keep their
-// order in the JSON, while the apiserver encodes them in random order, so that clients cannot rely
-// on any.
+// self-described tag; the Append functions leave [SelfDescribed] to the caller. Members are in some order: the apiserver
+// shuffles them.
 //
-// Request bodies are decoded by fxamacker/cbor in the mode of the apiserver, so that both refuse
-// the same bodies.
+// JSON is converted by way of Go values and apimachinery's coder, in both directions, so that both accept the same.
 //
 // Invariants:
 //

@@ -12,13 +12,13 @@ func ExampleAppendFromJSON() {
 		panic(err)
 	}
 	fmt.Printf("%x\n", item)
-	back, err := cbor.AppendJSON(nil, item, 0)
+	back, err := cbor.AppendJSON(nil, item)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Printf("%s\n", back)
 	// Output:
-	// d9d9f7a2487265706c696361730345726174696ff93c00
+	// d9d9f7a245726174696ff93c00487265706c6963617303
 	// {"ratio":1.0,"replicas":3}
 }
 
@@ -33,7 +33,7 @@ func ExampleAppendListHead() {
 			panic(err)
 		}
 	}
-	out, err := cbor.AppendJSON(nil, list, 1<<10)
+	out, err := cbor.AppendJSON(nil, list)
 	if err != nil {
 		panic(err)
 	}

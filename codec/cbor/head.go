@@ -1,6 +1,10 @@
 package cbor
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+)
 
 // SelfDescribed is the head of tag 55799 (RFC 8949, 3.4.6). The apiserver begins every whole item
 // with it, and also the object inside a watch event.
@@ -43,27 +47,6 @@ func AppendHead(dst []byte, m Major, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, byte(m)|27), n)
 }
 
-// headSize returns the number of bytes that AppendHead appends for n.
-func headSize(n uint64) int {
-	switch {
-	case n < 24:
-		return 1
-	case n < 1<<8:
-		return 2
-	case n < 1<<16:
-		return 3
-	case n < 1<<32:
-		return 5
-	}
-	return 9
-}
-
-// AppendMap appends the head of a map of n pairs, which the caller appends.
-func AppendMap(dst []byte, n int) []byte { return AppendHead(dst, Map, uint64(n)) }
-
-// AppendArray appends the head of an array of n elements, which the caller appends.
-func AppendArray(dst []byte, n int) []byte { return AppendHead(dst, Array, uint64(n)) }
-
 // AppendString appends text in the form of the profile: as a byte string.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(AppendHead(dst, Bytes, uint64(len(s))), s...)
@@ -89,4 +72,42 @@ func AppendBool(dst []byte, b bool) []byte {
 		return append(dst, True)
 	}
 	return append(dst, False)
+}
+
+// AppendFloat appends f in the shortest of 16, 32 and 64 bits that keeps its value. f must not be
+// NaN or infinite, which the profile excludes.
+func AppendFloat(dst []byte, f float64) []byte {
+	b, _ := direct.Marshal(f)
+	return append(dst, b...)
+}
+
+// AppendEventHead appends a watch event up to its object, which the caller appends without tag.
+// Nothing follows the object.
+//
+//	d9d9f7 a2 "type" typ "object" d9d9f7 …
+func AppendEventHead(dst []byte, typ string) []byte {
+	dst = AppendHead(append(dst, SelfDescribed...), Map, 2)
+	dst = AppendString(AppendString(dst, "type"), typ)
+	return append(AppendString(dst, "object"), SelfDescribed...)
+}
+
+// AppendListHead appends a list up to its items. The caller appends n items without tags; nothing
+// follows them. If n is negative, items is null and the list is complete. metadata is the ListMeta
+// in JSON.
+//
+// The error is one of AppendFromJSON for the metadata; dst is then returned unchanged.
+func AppendListHead(dst []byte, apiVersion, kind string, metadata []byte, n int) ([]byte, error) {
+	base := len(dst)
+	dst = AppendHead(append(dst, SelfDescribed...), Map, 4)
+	dst = AppendString(AppendString(dst, "kind"), kind)
+	dst = AppendString(AppendString(dst, "apiVersion"), apiVersion)
+	dst, err := AppendFromJSON(AppendString(dst, "metadata"), metadata)
+	if err != nil {
+		return dst[:base], err
+	}
+	dst = AppendString(dst, "items")
+	if n < 0 {
+		return append(dst, Null), nil
+	}
+	return AppendHead(dst, Array, uint64(n)), nil
 }

@@ -25,7 +25,7 @@ func checkToJSON(t *testing.T, src []byte) {
 	t.Helper()
 	var want any
 	wantErr := direct.Unmarshal(src, &want)
-	out, err := AppendJSON([]byte("x"), src, 0)
+	out, err := AppendJSON([]byte("x"), src)
 	if wantErr != nil {
 		if err == nil || string(out) != "x" || err.Error() != wantErr.Error() || !errors.Is(err, ErrDecode) {
 			t.Errorf("%x: %s, %v, want error %v", src, out, err, wantErr)
@@ -134,7 +134,7 @@ func TestAppendJSONRefusesDeepNesting(t *testing.T) {
 }
 
 func TestAppendJSONSortsMembers(t *testing.T) {
-	got, err := AppendJSON(nil, []byte("\xa3\x41b\x01\x41a\xf9\x3c\x00\x41<\x81\xf6"), 0)
+	got, err := AppendJSON(nil, []byte("\xa3\x41b\x01\x41a\xf9\x3c\x00\x41<\x81\xf6"))
 	if want := `{"\u003c":[null],"a":1.0,"b":1}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
@@ -146,7 +146,7 @@ func FuzzAppendJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		checkToJSON(t, src)
-		if out, err := AppendJSON(nil, src, 0); err == nil && !stdjson.Valid(out) {
+		if out, err := AppendJSON(nil, src); err == nil && !stdjson.Valid(out) {
 			t.Errorf("%x: %s", src, out)
 		}
 	})

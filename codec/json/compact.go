@@ -15,7 +15,7 @@ var compactOptions = []jsontext.Options{
 //
 // The error is ErrSyntax or ErrDepth; dst is then returned unchanged.
 func AppendCompact(dst, src []byte) ([]byte, error) {
-	if end := canonicalFields(src, 0); end == len(src) {
+	if IsObjects(src) {
 		return append(dst, src...), nil
 	}
 	out, err := jsontext.AppendFormat(dst, src, compactOptions...)
@@ -24,6 +24,9 @@ func AppendCompact(dst, src []byte) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// IsObjects reports whether src certainly is an object of nested objects only, which AppendCompact does not change.
+func IsObjects(src []byte) bool { return canonicalFields(src, 0) == len(src) }
 
 // canonicalFields returns the index after the object at b[i] if that consists of nested objects
 // only and AppendCompact would not change a byte of it; -1 says nothing. FieldsV1, which make up a

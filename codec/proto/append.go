@@ -23,7 +23,7 @@ func (s *Schema) AppendJSONItem(dst, raw []byte) ([]byte, error) {
 // strings. Members are in struct order after kind and apiVersion; the apiserver shuffles them. The
 // caller adds the self-described tag.
 //
-// It returns the errors of Check, and cbor.ErrNumber. On error dst is returned unchanged.
+// It returns the errors of Check, and an error of cbor.AppendFromJSON. On error dst is returned unchanged.
 func (s *Schema) AppendCBOR(dst, raw []byte) ([]byte, error) {
 	return s.append(dst, raw, asCBOR, s.typeMeta[asCBOR])
 }

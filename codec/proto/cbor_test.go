@@ -2,7 +2,6 @@ package proto
 
 import (
 	"bytes"
-	"errors"
 	"reflect"
 	"testing"
 
@@ -51,7 +50,7 @@ func checkCBOR(t testing.TB, m *Schema, raw []byte) {
 	want, err := cborOracle(t, m, raw)
 	got, err2 := m.AppendCBOR(nil, raw)
 	if err != nil || err2 != nil {
-		if err != nil && errors.Is(err2, cbor.ErrNumber) {
+		if err != nil && err2 != nil {
 			return
 		}
 		t.Fatalf("%s %s: oracle: %v, AppendCBOR: %v", m.APIVersion, m.Kind, err, err2)

@@ -1,6 +1,7 @@
 package proto
 
 import (
+	"bytes"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -157,5 +158,37 @@ func (to notation) appendEmbedded(dst, js []byte) ([]byte, error) {
 	if to == asJSON {
 		return compact(dst, js)
 	}
+	if json.IsObjects(js) {
+		if out, end := appendObjects(dst, js, 0); end > 0 {
+			return out, nil
+		}
+	}
 	return cbor.AppendFromJSON(dst, js)
+}
+
+// appendObjects appends the object at js[i], which json.IsObjects has accepted, as CBOR, and returns the index after it,
+// or -1 if its names do not ascend, so that some may be duplicates. Managed fields are half of the metadata of many
+// objects, and by way of Go values they would take as long as all the rest of a pod.
+func appendObjects(dst, js []byte, i int) ([]byte, int) {
+	start, n := len(dst), 0
+	dst = append(dst, 0)
+	var last []byte
+	for i++; js[i] != '}'; n++ {
+		if js[i] == ',' {
+			i++
+		}
+		end, _ := json.SkipString(js, i)
+		name := js[i+1 : end-1]
+		if n > 0 && bytes.Compare(last, name) >= 0 {
+			return dst, -1
+		}
+		last = name
+		text := len(dst)
+		dst = json.AppendUnquoted(append(dst, 0), name)
+		dst = setHead(dst, text, cbor.Bytes, len(dst)-text-1)
+		if dst, i = appendObjects(dst, js, end+1); i < 0 {
+			return dst, -1
+		}
+	}
+	return setHead(dst, start, cbor.Map, n), i + 1
 }

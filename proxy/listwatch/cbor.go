@@ -11,7 +11,7 @@ import (
 type cborEncoding struct{ jsonEncoding }
 
 func (c cborEncoding) list(body []byte) (list, error) {
-	text, err := cbor.AppendJSON(nil, body, 0)
+	text, err := cbor.AppendJSON(nil, body)
 	if err != nil {
 		return list{}, err
 	}
@@ -42,7 +42,7 @@ func (c *cborEvents) next() (string, []byte, error) {
 		}
 		return "", nil, err
 	}
-	if c.event, err = cbor.AppendJSON(c.event[:0], item, 0); err != nil {
+	if c.event, err = cbor.AppendJSON(c.event[:0], item); err != nil {
 		return "", nil, malformed(err)
 	}
 	eventType, _ := json.Value(c.event).Get("type").Text()

@@ -145,7 +145,7 @@ func values(t *testing.T, a *harness.Response) (all []any, managed int) {
 	case "application/yaml":
 		body, err = yaml.YAMLToJSON(body)
 	case "application/cbor":
-		body, err = cbor.AppendJSON(nil, body, 0)
+		body, err = cbor.AppendJSON(nil, body)
 	default:
 		body = normalize(body, a.Header, false)
 	}

@@ -133,9 +133,9 @@ func decode(body string, contentType string) string {
 			return decode(string(out), codec.MediaJSON)
 		}
 	case strings.HasPrefix(contentType, codec.MediaCBOR):
-		out, err = cbor.AppendJSON(nil, []byte(body), 0)
+		out, err = cbor.AppendJSON(nil, []byte(body))
 	default:
-		out, err = cbor.AppendJSON(nil, []byte(encode(body, codec.CBOR)), 0)
+		out, err = cbor.AppendJSON(nil, []byte(encode(body, codec.CBOR)))
 	}
 	if err != nil {
 		return err.Error() + " in " + string(bytes.ToValidUTF8([]byte(body), []byte("?")))
