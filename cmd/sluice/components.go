@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
 	"sluice/cache/fence"
@@ -25,6 +26,7 @@ import (
 	"sluice/proxy/certs"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/handshake"
+	"sluice/proxy/listwatch"
 	"sluice/proxy/resources"
 	"sluice/proxy/see"
 	"sluice/proxy/trace"
@@ -64,7 +66,7 @@ func (c *components) background() []task {
 	return append([]task{
 		c.health.Run,            // asks the apiserver for its version
 		c.followHeaderNames,     // in which the apiserver reads who a caller is
-		c.access.Authorizer.Run, // watches RBAC objects
+		c.access.Authorizer.Run, // follows RBAC objects
 		c.resources.Run,         // fills stores, and watches for them
 		c.gateway.SweepMetrics,  // forgets resources that are gone
 		c.followMemory,          // divides the memory that stores leave
@@ -172,6 +174,14 @@ func (c *components) tracer(t config.Tracing) (*trace.Tracer, error) {
 	return tracer, nil
 }
 
+// follower returns a function that follows the objects of a resource.
+func (c *components) follower(log *zap.Logger) auth.Follower {
+	return func(ctx context.Context, resource schema.GroupVersionResource, changed func()) {
+		uncounted := func() func() { return func() {} }
+		listwatch.NewFollower(c.upstream, resource, log, uncounted).Run(ctx, func(tree.Key, uint64) { changed() })
+	}
+}
+
 // setAccess creates the authentication and authorization of callers.
 func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metrics) error {
 	reviews, err := c.upstream.Reviews(c.upstream.Self)
@@ -183,7 +193,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		Reviews: reviews, Rules: reviews, Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight, IgnoredExtra: file.Authorization.IgnoredExtra,
-		RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access, Memory: c.machine.Memory,
+		RBAC: c.follower(log.Named("auth")), Metrics: metrics.access, Memory: c.machine.Memory,
 	}
 	tokens := auth.Reviewer(reviews)
 	if file.Authentication.Callers == config.CallersSelf {
@@ -192,7 +202,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 			return fmt.Errorf("upstream client: %w", err)
 		}
 		self := auth.NewSelf(callers, reviews).Review
-		tokens, o.Reviews, o.Rules, o.RBAC = self, self, nil, nil // few may watch RBAC objects
+		tokens, o.Reviews, o.Rules, o.RBAC = self, self, nil, nil // few may follow RBAC objects
 	}
 	authenticator, err := c.authenticator(file, tokens, metrics.access)
 	if err != nil {

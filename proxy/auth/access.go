@@ -153,13 +153,5 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 	return denied, nil
 }
 
-// Notify calls f soon after each change of an RBAC object that can affect access of r to the selection of
-// read, until stop is called. f must not block. If r impersonates, all changes count: the right to impersonate a service
-// account can be one of its namespace.
-func (a *Access) Notify(r *http.Request, read *request.Read, f func()) (stop func()) {
-	u, _ := apirequest.UserFrom(r.Context())
-	if request.From(r.Context()).Impersonates {
-		u = nil
-	}
-	return a.Authorizer.changes.notify(readAttributes(nil, read).Namespace, u, f)
-}
+// Notify calls f soon after changes of RBAC objects, until stop is called. f must not block.
+func (a *Access) Notify(f func()) (stop func()) { return a.Authorizer.changes.notify(f) }

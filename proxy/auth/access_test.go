@@ -381,7 +381,7 @@ func TestChangeOfAccessRulesInvalidatesWhatWasLearned(t *testing.T) {
 		r := authenticated(t, access, newRequest(path, token("a")))
 		_, learnLate := access.Recall(r, readOf(t, r))
 		recalled(t, access, path, token("a"))
-		access.Authorizer.changes.happened(scope{namespace: "x"})
+		access.Authorizer.changes.happened()
 		learnLate()
 		if known, _ := access.Recall(r, readOf(t, r)); known {
 			t.Error("known after the change")

@@ -8,11 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
@@ -46,10 +44,8 @@ type AuthorizerOptions struct {
 	Version func() *version.Info
 	// CPU shares the processors for selectors that take long to parse; nil lets all work at once.
 	CPU *flowcontrol.CPU
-	// RBAC watches RBAC objects; nil watches none, so that results are valid until they expire.
-	RBAC Opener
-	// Log receives failures to watch RBAC objects; nil logs nothing.
-	Log *zap.Logger
+	// RBAC follows RBAC objects; nil follows none, so that results are valid until they expire.
+	RBAC Follower
 	// Metrics counts the reviews; nil counts nothing.
 	Metrics *Metrics
 }
@@ -82,9 +78,6 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
-	if o.Log == nil {
-		o.Log = zap.NewNop()
-	}
 	a := &Authorizer{
 		options: o, changes: newChanges(o.Metrics),
 		reviews: newReviews[decision](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("access"), o.Memory),
@@ -94,18 +87,11 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	return a
 }
 
-// Run watches RBAC objects until ctx ends. Each change invalidates the results that it may affect.
+// Run follows RBAC objects until ctx ends, and always returns nil. Each change invalidates the results of all reviews.
 func (a *Authorizer) Run(ctx context.Context) error {
-	if a.options.RBAC == nil {
-		return nil
+	if a.options.RBAC != nil {
+		a.changes.follow(ctx, a.options.RBAC)
 	}
-	var watches sync.WaitGroup
-	known := newRules()
-	for _, resource := range rbacResources {
-		w := &rbacWatch{resource: resource, from: a.options.RBAC, rules: known, changes: a.changes, log: a.options.Log}
-		watches.Go(func() { w.run(ctx) })
-	}
-	watches.Wait()
 	return nil
 }
 
@@ -115,7 +101,7 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 		return authorizer.DecisionNoOpinion, "", nil
 	}
 	spec := a.spec(attributes)
-	key, err := a.digest(spec, attributes.GetNamespace())
+	key, err := a.digest(spec)
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
@@ -142,7 +128,7 @@ const learnedReason = "allowed by the apiserver"
 // recall reports whether attributes are known to be allowed, without a review. After the apiserver has
 // answered a request of these attributes that began after recall, learn keeps that it has allowed them.
 func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, learn func()) {
-	key, err := a.digest(a.spec(attributes), attributes.GetNamespace())
+	key, err := a.digest(a.spec(attributes))
 	if err != nil {
 		return false, func() {}
 	}
@@ -158,17 +144,13 @@ func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, lea
 }
 
 // digest identifies a review until the next change of access rules.
-func (a *Authorizer) digest(spec *authorizationv1.SubjectAccessReviewSpec, namespace string) (digest, error) {
-	now := a.changes.stamp(namespace, spec.User, spec.Groups)
+func (a *Authorizer) digest(spec *authorizationv1.SubjectAccessReviewSpec) (digest, error) {
 	size := spec.Size()
-	raw := make([]byte, size, size+8*len(now))     // with room for what follows
+	raw := make([]byte, size, size+8)              // with room for the count
 	if _, err := spec.MarshalTo(raw); err != nil { // deterministic
 		return digest{}, fmt.Errorf("access review: %w", err)
 	}
-	for _, n := range now {
-		raw = binary.BigEndian.AppendUint64(raw, n)
-	}
-	return sha256.Sum256(raw), nil
+	return sha256.Sum256(binary.BigEndian.AppendUint64(raw, a.changes.now())), nil
 }
 
 // review asks the apiserver.

@@ -1,94 +1,162 @@
 package auth
 
 import (
-	"fmt"
+	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apiserver/pkg/authentication/user"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RBAC objects of ever new namespaces and subjects must not take ever more memory, nor may a stamp come again.
-func TestCountsOfChangesAreBounded(t *testing.T) {
-	for name, next := range map[string]func(i int) scope{
-		"namespaces":             func(i int) scope { return scope{namespace: fmt.Sprint("n", i)} },
-		"subjects":               func(i int) scope { return scope{"n0", subject{name: fmt.Sprint("u", i)}} },
-		"both":                   func(i int) scope { return scope{fmt.Sprint("n", i), subject{name: fmt.Sprint("u", i)}} },
-		"subjects of everything": func(i int) scope { return scope{everyNamespace, subject{name: fmt.Sprint("u", i)}} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				defer func() { time.Sleep(2 * settleTime) }() // until all timers have fired
-				c, seen, last := newChanges(NewMetrics(nil)), map[stamp]bool{}, stamp{}
-				for i := range maxCounts + 10 {
-					before := c.stamp(next(i).namespace, next(i).subject.name, nil)
-					c.happened(next(i))
-					now := c.stamp(next(i).namespace, next(i).subject.name, nil)
-					if now == before {
-						t.Fatalf("change %d does not count", i)
-					}
-					first := c.stamp(next(0).namespace, next(0).subject.name, nil)
-					if first != last && seen[first] {
-						t.Fatalf("after change %d the stamp of the first is one that it had", i)
-					}
-					last, seen[first] = first, true
+// rules are RBAC objects that an Access follows.
+type rules struct {
+	mu      sync.Mutex
+	changed map[string]func() // by resource
+}
+
+func (r *rules) follow(ctx context.Context, resource schema.GroupVersionResource, changed func()) {
+	r.mu.Lock()
+	r.changed[resource.GroupResource().String()] = changed
+	r.mu.Unlock()
+	changed() // all objects are new
+	<-ctx.Done()
+}
+
+// change changes an object of a resource.
+func (r *rules) change(resource string) {
+	r.changed[resource+".rbac.authorization.k8s.io"]()
+	synctest.Wait()
+}
+
+// runRBAC runs a test of an Access that follows RBAC objects. Jane may do everything.
+func runRBAC(t *testing.T, test func(*testing.T, *reviewAPI, *Access, *rules)) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		rbac := &rules{changed: map[string]func(){}}
+		access.Authorizer.options.RBAC = rbac.follow
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- access.Authorizer.Run(ctx) }()
+		defer func() {
+			cancel()
+			<-done
+			time.Sleep(2 * longestPace) // until all timers have fired
+		}()
+		time.Sleep(settleTime + recentChange + time.Second) // the first lists count as changes
+		reviews.tokens["a"] = verified("jane")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		test(t, reviews, access, rbac)
+	})
+}
+
+// revoke takes all rights.
+func (a *reviewAPI) revoke() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.allow = nil
+}
+
+func TestChangeOfRBACObjectsInvalidatesReviews(t *testing.T) {
+	for _, resource := range []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"} {
+		t.Run(resource, func(t *testing.T) {
+			runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+				notified := 0
+				stop := access.Notify(func() { notified++ })
+				allowed(t, access, "/api/v1/namespaces/x/pods")
+				reviews.revoke()
+				rbac.change(resource)
+				if allowed(t, access, "/api/v1/namespaces/x/pods") {
+					t.Error("allowed at once")
 				}
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				if c.counts > maxCounts || len(c.namespaces) > maxCounts {
-					t.Errorf("%d counts in %d namespaces", c.counts, len(c.namespaces))
+				time.Sleep(settleTime + time.Millisecond)
+				synctest.Wait()
+				if notified != 1 {
+					t.Errorf("notified %d times", notified)
+				}
+				stop()
+				time.Sleep(longestPace)
+				rbac.change(resource)
+				time.Sleep(settleTime + time.Millisecond)
+				synctest.Wait()
+				if notified != 1 {
+					t.Error("notified after the end")
 				}
 			})
 		})
 	}
 }
 
-// The change of a scope concerns those whom it names, where it can affect them.
-func TestListenersHearOfWhatConcernsThem(t *testing.T) {
-	jane := &user.DefaultInfo{Name: "jane", Groups: []string{"devs"}}
-	for _, row := range []struct {
-		name   string
-		change scope
-		hears  bool
-	}{
-		{"her name", scope{"x", subject{name: "jane"}}, true},
-		{"her group", scope{"x", subject{group: true, name: "devs"}}, true},
-		{"everywhere", scope{everyNamespace, subject{name: "jane"}}, true},
-		{"everybody in her namespace", scope{"x", everybody}, true},
-		{"everything", scope{}, true},
-		{"another namespace", scope{"y", subject{name: "jane"}}, false},
-		{"another user", scope{"x", subject{name: "joe"}}, false},
-		{"a group of her name", scope{"x", subject{group: true, name: "jane"}}, false},
-		{"a user of the name of her group", scope{"x", subject{name: "devs"}}, false},
-		{"everybody in another namespace", scope{"y", everybody}, false},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, heard, heardAll := newChanges(NewMetrics(nil)), 0, 0
-				stop := c.notify("x", jane, func() { heard++ })
-				defer c.notify("x", nil, func() { heardAll++ })()
-				before := c.stamp("x", "jane", jane.Groups)
-				c.happened(row.change, row.change)
-				if counts := c.stamp("x", "jane", jane.Groups) != before; counts != row.hears {
-					t.Errorf("it counts for her reviews: %v", counts)
-				}
-				time.Sleep(settleTime + time.Millisecond)
-				synctest.Wait()
-				if heard == 1 != row.hears || heardAll != 1 {
-					t.Errorf("she hears of it %d times, who listens to all %d times", heard, heardAll)
-				}
-				stop()
-				c.happened(scope{})
-				time.Sleep(settleTime + time.Millisecond)
-				synctest.Wait()
-				if heard > 1 {
-					t.Error("she hears of what comes after she has stopped to listen")
-				}
-				if stop(); len(c.listeners) != 1 {
-					t.Errorf("%d subjects have listeners", len(c.listeners))
-				}
-			})
-		})
-	}
+// The authorizer of the apiserver has a watch of its own, which may be behind.
+func TestReviewSoonAfterAChangeIsRepeated(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+		rbac.change("clusterroles")
+		if !allowed(t, access, "/api/v1/pods") { // still by the old rules
+			t.Fatal("not allowed")
+		}
+		reviews.revoke()
+		time.Sleep(settleTime + time.Millisecond)
+		if allowed(t, access, "/api/v1/pods") {
+			t.Error("allowed by a review before the change had its effect")
+		}
+	})
+}
+
+// The effect of a change just before an earlier one settles is not certain then.
+func TestReviewSoonAfterASecondChangeIsRepeated(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+		rbac.change("rolebindings")
+		time.Sleep(settleTime - 10*time.Millisecond)
+		rbac.change("rolebindings")
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if !allowed(t, access, "/api/v1/pods") { // still by the old rules
+			t.Fatal("not allowed")
+		}
+		reviews.revoke()
+		time.Sleep(2 * settleTime)
+		synctest.Wait()
+		if allowed(t, access, "/api/v1/pods") {
+			t.Error("allowed by a review before the second change had its effect")
+		}
+	})
+}
+
+func TestConstantChangeCostsOneReviewInTenSeconds(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+		access.Authorizer.SetTTLs(time.Hour, time.Hour)
+		_, before := reviews.counts()
+		notified := 0
+		defer access.Notify(func() { notified++ })()
+		for range 1000 {
+			rbac.change("roles")
+			allowed(t, access, "/api/v1/pods")
+			time.Sleep(100 * time.Millisecond)
+		}
+		if _, after := reviews.counts(); after-before > 16 || notified > 15 {
+			t.Errorf("%d reviews in 100 seconds, notified %d times", after-before, notified)
+		}
+		reviews.revoke()
+		rbac.change("rolebindings")
+		time.Sleep(longestPace + time.Millisecond)
+		if allowed(t, access, "/api/v1/pods") {
+			t.Error("allowed ten seconds after the right is lost")
+		}
+	})
+}
+
+// The access of a watch is reviewed some time before it listens for changes.
+func TestListenerIsCalledForARecentChange(t *testing.T) {
+	runRBAC(t, func(t *testing.T, _ *reviewAPI, access *Access, rbac *rules) {
+		notified := 0
+		access.Notify(func() { notified++ })()
+		rbac.change("clusterroles")
+		time.Sleep(2 * settleTime)
+		synctest.Wait()
+		access.Notify(func() { notified++ })()
+		if notified != 1 {
+			t.Errorf("called %d times", notified)
+		}
+	})
 }

@@ -15,5 +15,5 @@
 //   - Reviews are bounded: equal ones share one request to the apiserver, results are kept for seconds
 //     within a number of bytes, a number of reviews runs at the same time, and addresses that
 //     present many rejected tokens get few reviews of unknown ones for a while (quota.go).
-//   - A change of an RBAC object invalidates the results that it may affect ([Authorizer.Run]).
+//   - A change of an RBAC object invalidates the results of access reviews ([Authorizer.Run]).
 package auth

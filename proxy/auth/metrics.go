@@ -31,7 +31,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"kind"}),
 		changes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sluice_access_rule_changes_total",
-			Help: "Changes of RBAC objects, each of which invalidates results of access reviews.",
+			Help: "Times that changes of RBAC objects have invalidated the results of access reviews.",
 		}),
 	}
 	m.LogFailures(zap.NewNop())

@@ -53,7 +53,7 @@ func TestLastVerdictsHoldForReadsOfAnyVersionWhileTheAPIServerCannotBeAsked(t *t
 				}
 				reviews.breakWith(faults["internal error"])
 				if row.changes {
-					access.Authorizer.changes.happened(scope{})
+					access.Authorizer.changes.happened()
 				}
 				time.Sleep(row.after)
 				for range 3 { // a review that fails is not repeated at once

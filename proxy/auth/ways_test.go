@@ -325,7 +325,7 @@ func TestChangeOfAccessRulesEndsImpersonationAtOnce(t *testing.T) {
 			t.Fatalf("not allowed: %v", err)
 		}
 		reviews.allow = nil
-		access.Authorizer.changes.happened(scope{})
+		access.Authorizer.changes.happened()
 		if u, err := access.reader(r); u != nil || err != nil {
 			t.Errorf("after the change: %v, %v", u, err)
 		}

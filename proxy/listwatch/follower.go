@@ -2,7 +2,9 @@ package listwatch
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"time"
@@ -20,6 +22,8 @@ const (
 	absentRetry = 10 * time.Second
 	// followRetry is the time between the end of a watch and the next.
 	followRetry = time.Second
+	// maxKey is the length of the longest key that is kept as it is: a namespace and a name of most kinds are not longer.
+	maxKey = 63 + 1 + 253
 )
 
 // Follower follows the objects of a resource by their metadata, and keeps only their versions. It must be used by one goroutine
@@ -68,18 +72,27 @@ func (f *Follower) follow(ctx context.Context, changed func(tree.Key, uint64)) e
 	opened := func() { closed = f.client.options.Opened() }
 	return classify(f.client.watchMetadata(ctx, version, url.Values{}, opened, func(isBookmark bool, meta metadata) bool {
 		if !isBookmark {
-			f.known[meta.key()] = meta.version
-			changed(meta.key(), meta.version)
+			f.known[shortKey(&meta)] = meta.version
+			changed(shortKey(&meta), meta.version)
 		}
 		return true
 	}))
+}
+
+// shortKey returns the key of an object, and of a long one its hash: names of RBAC objects may be as long as an object.
+func shortKey(meta *metadata) tree.Key {
+	key := meta.key()
+	if len(key) > maxKey {
+		key = tree.Key(fmt.Sprintf("%x", sha256.Sum256([]byte(key))))
+	}
+	return key
 }
 
 // list compares the known objects with those at the apiserver.
 func (f *Follower) list(ctx context.Context, changed func(tree.Key, uint64)) (version uint64, err error) {
 	now := map[tree.Key]uint64{}
 	version, err = f.client.pagesOfMetadata(firstPage).readMetadata(ctx, url.Values{}, func(meta metadata) error {
-		now[meta.key()] = meta.version
+		now[shortKey(&meta)] = meta.version
 		return nil
 	})
 	if err != nil {

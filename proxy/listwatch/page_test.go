@@ -126,10 +126,11 @@ func TestStoreIsFilledWithoutATableThatIsTooLong(t *testing.T) {
 func TestFollowerReadsLongMetadata(t *testing.T) {
 	d := fake.ConfigMaps
 	var l limits
+	name := "b/" + strings.Repeat("x", 1000) // of which only a hash is kept
 	steps := []fake.Step{
-		{Call: "metadata", Respond: l.of(long(d, maxPageBytes, "", "a/x@3", "b/x@4"))},
+		{Call: "metadata", Respond: l.of(long(d, maxPageBytes, "", "a/x@3", name+"@4"))},
 		{Call: "metadata", Respond: l.of(d.PageBody("10", "two", "a/x@3"))},
-		{Call: "metadata", Respond: l.of(d.PageBody("10", "", "b/x@4"))},
+		{Call: "metadata", Respond: l.of(d.PageBody("10", "", name+"@4"))},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		u, end := fake.New(t, d, steps).Upstream()
@@ -137,7 +138,7 @@ func TestFollowerReadsLongMetadata(t *testing.T) {
 		var changed []string
 		err := NewFollower(u, d.GVR, zap.NewNop(), nil).follow(t.Context(), func(k tree.Key, _ uint64) { changed = append(changed, string(k)) })
 		slices.Sort(changed)
-		if want := []string{"a/x", "b/x"}; !errors.Is(err, reflector.ErrExpired) || !slices.Equal(changed, want) {
+		if !errors.Is(err, reflector.ErrExpired) || len(changed) != 2 || len(changed[0]) != 64 || changed[1] != "a/x" {
 			t.Errorf("%v have changed, %v", changed, err)
 		}
 		l.check(t, firstPage, firstPage/shrink, 2*(firstPage/shrink))

@@ -41,7 +41,7 @@ func (a *slowAccess) StillAllowed(*http.Request, *request.Read) (*apierrors.Stat
 }
 
 // Notify implements Access.
-func (a *slowAccess) Notify(_ *http.Request, _ *request.Read, f func()) (stop func()) {
+func (a *slowAccess) Notify(f func()) (stop func()) {
 	a.listeners = append(a.listeners, f)
 	return func() {}
 }

@@ -36,9 +36,8 @@ type Access interface {
 	// same user, or this user may no longer make the read; nil if neither is so. An error means that
 	// the apiserver could not be asked.
 	StillAllowed(r *http.Request, read *request.Read) (denied *apierrors.StatusError, err error)
-	// Notify calls f, which must not block, whenever access of r to the selection of read may have
-	// changed, until stop is called.
-	Notify(r *http.Request, read *request.Read, f func()) (stop func())
+	// Notify calls f, which must not block, whenever access rules have changed, until stop is called.
+	Notify(f func()) (stop func())
 }
 
 // Server serves watches from the cache.

@@ -68,7 +68,7 @@ func (s *Server) startRechecks(r *http.Request, read *request.Read, client *resp
 		a.account = info.Account.Key.Group
 	}
 	s.lanes.sometimes.schedule(a, a.wait())
-	a.ignore = s.Access.Notify(r, read, a.changed)
+	a.ignore = s.Access.Notify(a.changed)
 	return a
 }
 

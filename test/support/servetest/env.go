@@ -254,7 +254,7 @@ type access struct {
 	still   bool // for open watches
 	err     error
 	Hangs   bool // rechecks end with their context
-	rules   map[*request.Read]func()
+	rules   map[*func()]struct{}
 }
 
 // MayRead implements Access.
@@ -296,17 +296,17 @@ func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.Stat
 }
 
 // Notify implements Access.
-func (a *access) Notify(_ *http.Request, read *request.Read, f func()) (stop func()) {
+func (a *access) Notify(f func()) (stop func()) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	if a.rules == nil {
-		a.rules = map[*request.Read]func(){}
+		a.rules = map[*func()]struct{}{}
 	}
-	a.rules[read] = f
+	a.rules[&f] = struct{}{}
 	return func() {
 		a.Mu.Lock()
 		defer a.Mu.Unlock()
-		delete(a.rules, read)
+		delete(a.rules, &f)
 	}
 }
 
@@ -314,8 +314,8 @@ func (a *access) Notify(_ *http.Request, read *request.Read, f func()) (stop fun
 func (a *access) Change() {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	for _, f := range a.rules {
-		f()
+	for f := range a.rules {
+		(*f)()
 	}
 }
 
