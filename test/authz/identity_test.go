@@ -1,23 +1,15 @@
 package authz
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -218,29 +210,9 @@ func whoAmI(t *testing.T, from *harness.RawClient, q harness.Request) answer {
 // withCertificate authenticates by a new client certificate.
 func withCertificate(t *testing.T, subject pkix.Name) func(*rest.Config) {
 	t.Helper()
-	ca, err := tls.LoadX509KeyPair(filepath.Join(apiserver.Dir, "client-ca.crt"), filepath.Join(apiserver.Dir, "client-ca.key"))
+	cert, key, err := apiserver.ClientCertificate(subject)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: subject, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, ca.Leaf, key.Public(), ca.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(cfg *rest.Config) {
-		cfg.BearerToken = ""
-		cfg.CertData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-		cfg.KeyData = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-	}
+	return func(cfg *rest.Config) { cfg.BearerToken, cfg.CertData, cfg.KeyData = "", cert, key }
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,8 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"sluice/test/harness"
 )
@@ -121,22 +118,8 @@ func served(code int, source string) error {
 // kubeconfigWithToken writes a kubeconfig for the apiserver.
 func kubeconfigWithToken(t *testing.T, token string) string {
 	t.Helper()
-	admin := apiserver.RESTConfig("admin")
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	ca, err := os.ReadFile(admin.CAFile)
-	if len(admin.CAData) > 0 {
-		ca, err = admin.CAData, nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: admin.Host, CertificateAuthorityData: ca}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: token}},
-		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
-		CurrentContext: "x",
-	}
-	if err := clientcmd.WriteToFile(config, path); err != nil {
+	if err := harness.WriteKubeconfig(path, bearing(apiserver.RESTConfig("admin"), token)); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -2,17 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +14,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/keyutil"
 
 	"sluice/test/abuse"
 	"sluice/test/harness"
@@ -81,18 +72,9 @@ func (w *world) identify(ctx context.Context) *identities {
 
 // nodeKeys signs a client certificate of a node.
 func (w *world) nodeKeys(node string) nodeKeys {
-	ca := must(tls.LoadX509KeyPair(filepath.Join(w.plane.Dir, "client-ca.crt"), filepath.Join(w.plane.Dir, "client-ca.key")))
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		Subject:   pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-	}
-	cert := must(x509.CreateCertificate(rand.Reader, template, ca.Leaf, &key.PublicKey, ca.PrivateKey))
-	return nodeKeys{
-		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
-		must(keyutil.MarshalPrivateKeyToPEM(key)),
-	}
+	cert, key, err := w.plane.ClientCertificate(pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}})
+	check(err)
+	return nodeKeys{cert, key}
 }
 
 // newToken returns a token that the target, which is new for each attack, does not know.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"path"
 	"slices"
@@ -89,20 +89,9 @@ func lagUntilRead(t *testing.T, e *execution) {
 // before returns a function that starts a server of a handler in front of Sluice.
 func before(mistake func(http.Handler) http.Handler) func(*testing.T, *gateway) *rest.Config {
 	return func(t *testing.T, g *gateway) *rest.Config {
-		config := g.RESTConfig("admin")
-		base, transport := upstream(t, config)
-		s := wire.Serve(mistake(wire.Proxy(base, transport)))
-		t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
-		return at(s, config)
+		_, config := wire.Front(t, g.RESTConfig("admin"), func(proxy *httputil.ReverseProxy) http.Handler { return mistake(proxy) })
+		return config
 	}
-}
-
-// at returns a configuration for a test server.
-func at(s *httptest.Server, config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Host = s.URL
-	config.TLSClientConfig = rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
-	return config
 }
 
 // asksForMostRecent reports whether a list or streaming list is a consistent read.

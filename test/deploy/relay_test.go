@@ -1,20 +1,15 @@
 package deploy
 
 import (
-	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
+	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
 
@@ -34,33 +29,12 @@ type fault struct {
 
 func newFaultyRelay(t *testing.T, c *harness.ControlPlane, faults map[string]*fault) *faultyRelay {
 	t.Helper()
-	config := c.RESTConfig("sluice")
-	tlsConfig, err := rest.TLSConfigFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, DisableCompression: true}
-	relay := &faultyRelay{faults: faults, next: transport}
-	server := httptest.NewUnstartedServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, Transport: relay, FlushInterval: -1,
+	relay := &faultyRelay{faults: faults, kubeconfig: filepath.Join(t.TempDir(), "relay.kubeconfig")}
+	_, through := wire.Front(t, c.RESTConfig("sluice"), func(proxy *httputil.ReverseProxy) http.Handler {
+		relay.next, proxy.Transport = proxy.Transport, relay
+		return proxy
 	})
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close(); transport.CloseIdleConnections() })
-	relay.kubeconfig = filepath.Join(t.TempDir(), "relay.kubeconfig")
-	file, err := clientcmd.LoadFromFile(c.Kubeconfig("sluice"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	for name := range file.Clusters {
-		file.Clusters[name] = &clientcmdapi.Cluster{Server: server.URL, CertificateAuthorityData: ca}
-	}
-	if err := clientcmd.WriteToFile(*file, relay.kubeconfig); err != nil {
+	if err := harness.WriteKubeconfig(relay.kubeconfig, through); err != nil {
 		t.Fatal(err)
 	}
 	return relay

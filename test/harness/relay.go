@@ -7,9 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Relay passes connections to a server, and counts what the server answers, in bytes on the wire.
@@ -68,16 +65,10 @@ func (c counted) Write(p []byte) (int, error) {
 // KubeconfigThrough writes the kubeconfig of a user whose requests a relay passes, and returns its path.
 func (c *ControlPlane) KubeconfigThrough(t testing.TB, user string, r *Relay) string {
 	t.Helper()
-	config, err := clientcmd.LoadFromFile(c.Kubeconfig(user))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, cluster := range config.Clusters {
-		config.Clusters[name] = &clientcmdapi.Cluster{Server: r.URL, CertificateAuthority: cluster.CertificateAuthority,
-			CertificateAuthorityData: cluster.CertificateAuthorityData}
-	}
+	config := c.RESTConfig(user)
+	config.Host = r.URL
 	path := filepath.Join(t.TempDir(), user+".kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
+	if err := WriteKubeconfig(path, config); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -16,8 +16,6 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // SluiceOptions configures a Sluice. The zero value means free ports, the race detector, and the
@@ -257,14 +255,7 @@ func (s *Sluice) Kubeconfig(t testing.TB, user string) string {
 
 // WriteKubeconfig writes a user's kubeconfig for the gateway.
 func (s *Sluice) WriteKubeconfig(path, user string) error {
-	config, err := clientcmd.LoadFromFile(s.controlPlane.Kubeconfig(user))
-	if err != nil {
-		return err
-	}
-	for name := range config.Clusters {
-		config.Clusters[name] = &clientcmdapi.Cluster{Server: s.URL, CertificateAuthority: filepath.Join(s.Dir, "ca.crt")}
-	}
-	return clientcmd.WriteToFile(*config, path)
+	return WriteKubeconfig(path, s.RESTConfig(user))
 }
 
 // WaitForCacheSync makes the gateway cache a resource and waits until the cache is in sync. path is the

@@ -2,22 +2,18 @@ package pressure
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
+	"net/http/httputil"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"sluice/test/consistency/wire"
 	"sluice/test/harness"
@@ -70,55 +66,33 @@ func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
 	t.Helper()
 	config := apiserver.RESTConfig("sluice")
 	r := &relay{path: path, own: "Bearer " + config.BearerToken}
-	config = rest.AnonymousClientConfig(config)
-	config.DisableCompression = true
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := wire.Proxy(base, transport)
-	proxy.ModifyResponse = r.respond
-	r.server = wire.Serve(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if status := r.begin(q); status != 0 {
-			w.Header().Set("Retry-After", "2")
-			w.WriteHeader(status)
-			return
-		}
-		proxy.ServeHTTP(w, q)
-	}))
-	t.Cleanup(func() { r.server.CloseClientConnections(); r.server.Close() })
+	r.server, config = wire.Front(t, config, func(proxy *httputil.ReverseProxy) http.Handler {
+		proxy.ModifyResponse = r.respond
+		return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			if status := r.begin(q); status != 0 {
+				w.Header().Set("Retry-After", "2")
+				w.WriteHeader(status)
+				return
+			}
+			proxy.ServeHTTP(w, q)
+		})
+	})
 	t.Cleanup(r.thaw)
+	var err error
 	if r.link, err = wire.NewLink(r.server.Listener.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	var linked sync.WaitGroup
 	linked.Go(r.link.Run)
 	t.Cleanup(func() { r.link.Close(); linked.Wait() })
-	o.Flags = append(o.Flags, "--log-level=warn", "--kubeconfig="+r.kubeconfig(t))
+	config.Host = "https://" + r.link.Addr()
+	kubeconfig := filepath.Join(t.TempDir(), "sluice.kubeconfig")
+	if err := harness.WriteKubeconfig(kubeconfig, config); err != nil {
+		t.Fatal(err)
+	}
+	o.Flags = append(o.Flags, "--log-level=warn", "--kubeconfig="+kubeconfig)
 	r.Sluice = apiserver.StartSluice(t, o)
 	return r
-}
-
-// kubeconfig writes a kubeconfig for Sluice that connects through the relay.
-func (r *relay) kubeconfig(t *testing.T) string {
-	t.Helper()
-	config, err := clientcmd.LoadFromFile(apiserver.Kubeconfig("sluice"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range config.Clusters {
-		c.Server = "https://" + r.link.Addr()
-		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
-	}
-	path := filepath.Join(t.TempDir(), "sluice.kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func isWatch(q *http.Request) bool {

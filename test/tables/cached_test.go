@@ -3,13 +3,12 @@ package tables
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	sjson "sluice/codec/json"
 	"sluice/test/consistency/wire"
@@ -43,31 +41,14 @@ const cachesAll = "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache:\n  e
 // startSluice starts Sluice behind a relay.
 func startSluice(t *testing.T) (*harness.Sluice, *relay) {
 	t.Helper()
-	config := rest.AnonymousClientConfig(server.RESTConfig("sluice"))
-	config.DisableCompression = true
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := &relay{}
-	proxy := wire.Proxy(base, transport)
-	proxy.ModifyResponse = r.describe
-	r.server = wire.Serve(proxy)
-	t.Cleanup(func() { r.server.CloseClientConnections(); r.server.Close() })
-	file, err := clientcmd.LoadFromFile(server.Kubeconfig("sluice"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range file.Clusters {
-		c.Server = r.server.URL
-		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
-	}
+	var through *rest.Config
+	r.server, through = wire.Front(t, server.RESTConfig("sluice"), func(proxy *httputil.ReverseProxy) http.Handler {
+		proxy.ModifyResponse = r.describe
+		return proxy
+	})
 	kubeconfig := filepath.Join(t.TempDir(), "relay.kubeconfig")
-	if err := clientcmd.WriteToFile(*file, kubeconfig); err != nil {
+	if err := harness.WriteKubeconfig(kubeconfig, through); err != nil {
 		t.Fatal(err)
 	}
 	return server.StartSluice(t, harness.SluiceOptions{Config: cachesAll, Flags: []string{"--log-level=warn", "--kubeconfig=" + kubeconfig}}), r

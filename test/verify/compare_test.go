@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"sluice/cmd/sluice/compare"
 	"sluice/test/harness"
@@ -163,13 +161,7 @@ func uncompressed(r *http.Request) { r.Header.Del("Accept-Encoding") }
 func kubeconfigOf(t *testing.T, cfg *rest.Config) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	err := clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: cfg.Host, CertificateAuthorityData: cfg.CAData}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"c": {Token: cfg.BearerToken}},
-		Contexts:       map[string]*clientcmdapi.Context{"c": {Cluster: "c", AuthInfo: "c"}},
-		CurrentContext: "c",
-	}, path)
-	if err != nil {
+	if err := harness.WriteKubeconfig(path, cfg); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -3,19 +3,16 @@ package verify
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/pem"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
 
+	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
 
@@ -38,52 +35,28 @@ func serve(t *testing.T, p proxy) *rest.Config {
 	if p.sluice != nil {
 		admin = p.sluice.RESTConfig("admin")
 	}
-	upstream := rest.AnonymousClientConfig(admin)
-	upstream.DisableCompression = true
-	transport, err := rest.TransportFor(upstream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := url.Parse(admin.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reverse := &httputil.ReverseProxy{
-		Transport: transport,
-		ErrorLog:  log.New(io.Discard, "", 0),
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
+	_, cfg := wire.Front(t, admin, func(reverse *httputil.ReverseProxy) http.Handler {
+		rewrite := reverse.Rewrite
+		reverse.Rewrite = func(r *httputil.ProxyRequest) {
+			rewrite(r)
 			if r.In.Method != http.MethodGet {
 				t.Errorf("%s %s is not a read", r.In.Method, r.In.URL)
 			}
 			if p.request != nil {
 				p.request(r.Out)
 			}
-		},
-		ModifyResponse: func(r *http.Response) error {
+		}
+		reverse.ModifyResponse = func(r *http.Response) error {
 			if p.response != nil {
 				p.response(r)
 			}
 			return nil
-		},
-	}
-	handler := http.Handler(reverse)
-	if p.around != nil {
-		handler = p.around(reverse)
-	}
-	server := httptest.NewUnstartedServer(handler)
-	server.EnableHTTP2 = true
-	server.Config.ErrorLog = reverse.ErrorLog
-	server.StartTLS()
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
+		}
+		if p.around != nil {
+			return p.around(reverse)
+		}
+		return reverse
 	})
-	cfg := rest.CopyConfig(admin)
-	cfg.Host = server.URL
-	cfg.TLSClientConfig = rest.TLSClientConfig{
-		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-	}
 	return cfg
 }
 

@@ -11,29 +11,27 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
-// Lag is an HTTP proxy that delays watches. Its methods may be used
-// concurrently.
-type Lag struct {
-	server   *httptest.Server
-	min, max atomic.Int64 // time.Duration
-}
+// Lag delays watches. Its methods may be used concurrently.
+type Lag struct{ min, max atomic.Int64 } // time.Duration
 
-// NewLag returns a proxy of base that listens with TLS on a loopback port. The caller must call
-// Close.
-func NewLag(base *url.URL, transport http.RoundTripper) *Lag {
-	g := &Lag{}
-	proxy := Proxy(base, transport)
-	proxy.ModifyResponse = func(r *http.Response) error {
-		if r.StatusCode == http.StatusOK && isWatch(r.Request) {
-			r.Body = g.delay(r.Body)
+// Front is the function of this name with a proxy that delays watches.
+func (g *Lag) Front(t testing.TB, to *rest.Config) (*httptest.Server, *rest.Config) {
+	t.Helper()
+	return Front(t, to, func(proxy *httputil.ReverseProxy) http.Handler {
+		proxy.ModifyResponse = func(r *http.Response) error {
+			if r.StatusCode == http.StatusOK && isWatch(r.Request) {
+				r.Body = g.delay(r.Body)
+			}
+			return nil
 		}
-		return nil
-	}
-	g.server = Serve(proxy)
-	return g
+		return proxy
+	})
 }
 
 // isWatch reports whether a request is a watch, in the spelling of the clients of this test.
@@ -42,24 +40,15 @@ func isWatch(r *http.Request) bool {
 	return w == "1" || w == "true"
 }
 
-// Server returns the server of the proxy.
-func (g *Lag) Server() *httptest.Server { return g.server }
-
 // Set delays each watch by a time of its own between shortest and longest.
 func (g *Lag) Set(shortest, longest time.Duration) {
 	g.min.Store(int64(shortest))
 	g.max.Store(int64(longest))
 }
 
-// Close stops the proxy and closes its connections.
-func (g *Lag) Close() {
-	g.server.CloseClientConnections()
-	g.server.Close()
-}
-
-// Proxy returns a reverse proxy of base that does not change requests and does not buffer
+// newProxy returns a reverse proxy of base that does not change requests and does not buffer
 // responses. It resets the client's stream when base fails.
-func Proxy(base *url.URL, transport http.RoundTripper) *httputil.ReverseProxy {
+func newProxy(base *url.URL, transport http.RoundTripper) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
 		Transport:     transport,

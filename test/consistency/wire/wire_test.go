@@ -1,13 +1,15 @@
 package wire
 
 import (
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
 )
@@ -177,12 +179,11 @@ func TestLagDelaysWatchesOnly(t *testing.T) {
 	}))
 	defer origin.Close()
 	defer close(end)
-	base, err := url.Parse(origin.URL)
-	must(t, err)
-	lag := NewLag(base, origin.Client().Transport)
-	defer lag.Close()
+	lag := &Lag{}
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: origin.Certificate().Raw})
+	server, _ := lag.Front(t, &rest.Config{Host: origin.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}})
 	lag.Set(time.Hour, time.Hour)
-	watch, err := lag.Server().Client().Get(lag.Server().URL + "/things?watch=1")
+	watch, err := server.Client().Get(server.URL + "/things?watch=1")
 	must(t, err)
 	defer watch.Body.Close()
 	read := make(chan string)
@@ -191,7 +192,7 @@ func TestLagDelaysWatchesOnly(t *testing.T) {
 		n, _ := watch.Body.Read(p)
 		read <- string(p[:n])
 	}()
-	list, err := lag.Server().Client().Get(lag.Server().URL + "/things?limit=1")
+	list, err := server.Client().Get(server.URL + "/things?limit=1")
 	must(t, err)
 	defer list.Body.Close()
 	text, err := io.ReadAll(list.Body)
