@@ -17,10 +17,19 @@ import (
 	"sluice/test/harness"
 )
 
-// normalize replaces what may differ between two servers: resource versions of lists and bookmarks,
-// which grow with every write in the cluster (unless exact), bookmarks other than the end of
-// initial events, and times, ages and generated names.
+// normalize replaces what may differ between two servers or moments: what Normalize does, and times, ages and generated names.
 func normalize(body []byte, h http.Header, exact bool) []byte {
+	body = Normalize(body, h, exact)
+	if isFrames(h) || isCBOR(h) || strings.Contains(h.Get("Content-Type"), "protobuf") {
+		return body
+	}
+	return normalizeMoments(body)
+}
+
+// Normalize replaces what may differ between two servers: resource versions of lists and bookmarks,
+// which grow with every write in the cluster (unless exact), and bookmarks other than the end of
+// initial events.
+func Normalize(body []byte, h http.Header, exact bool) []byte {
 	switch contentType := h.Get("Content-Type"); {
 	case isFrames(h):
 		return normalizeFrames(body)
@@ -33,13 +42,11 @@ func normalize(body []byte, h http.Header, exact bool) []byte {
 	case strings.Contains(contentType, "protobuf"):
 		return normalizeProto(body, exact)
 	case bytes.HasPrefix(body, []byte(`{"type":"`)):
-		body = bookmark.ReplaceAllFunc(body, normalizeBookmark)
+		return bookmark.ReplaceAllFunc(body, normalizeBookmark)
 	case strings.Contains(contentType, "yaml"):
-		body = yamlMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return normalizeListMeta(meta, exact) })
-	default:
-		body = listMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return normalizeListMeta(meta, exact) })
+		return yamlMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return normalizeListMeta(meta, exact) })
 	}
-	return normalizeMoments(body)
+	return listMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return normalizeListMeta(meta, exact) })
 }
 
 // normalizeMoments replaces the texts of moments.

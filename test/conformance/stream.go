@@ -85,6 +85,20 @@ func (s *stream) nextFrame() (event []byte, typ string, err error) {
 	return event, string(text), err
 }
 
+// Events returns the first n events of a watch, normalized. Bookmarks other than the end of initial events do not count.
+func Events(watch *http.Response, n int) (all [][]byte, err error) {
+	for s := newStream(watch); len(all) < n; {
+		event, typ, err := s.next()
+		if err != nil {
+			return all, fmt.Errorf("after %d of %d events: %w", len(all), n, err)
+		}
+		if typ != "BOOKMARK" || bytes.Contains(event, initialEventsEnd) {
+			all = append(all, Normalize(event, watch.Header, false))
+		}
+	}
+	return all, nil
+}
+
 // until reads up to and including the first event that contains the text.
 func (s *stream) until(text string) ([]byte, error) {
 	var all []byte

@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
-	"github.com/fxamacker/cbor/v2"
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"sluice/codec/json"
+	"sluice/test/conformance"
 	"sluice/test/harness"
 )
 
@@ -19,7 +16,7 @@ import (
 const tries = 10
 
 // compare sends a GET to both and returns their difference and the source of Sluice's response.
-func compare(ctx context.Context, url, accept string, normalize func([]byte) ([]byte, error)) (source string, err error) {
+func compare(ctx context.Context, url, accept string) (source string, err error) {
 	for try := range tries {
 		if try > 0 {
 			meet(ctx, url)
@@ -32,7 +29,7 @@ func compare(ctx context.Context, url, accept string, normalize func([]byte) ([]
 			return "", err
 		}
 		source = got.Header.Get("Sluice-Source")
-		if err = difference(want, got, normalize); err == nil {
+		if err = difference(want, got); err == nil {
 			return source, nil
 		}
 	}
@@ -58,7 +55,7 @@ func meet(ctx context.Context, url string) {
 	}
 }
 
-func difference(want, got *harness.Response, normalize func([]byte) ([]byte, error)) error {
+func difference(want, got *harness.Response) error {
 	if want.Status != got.Status {
 		return fmt.Errorf("status %d, want %d\n got %.300s\nwant %.300s", got.Status, want.Status, got.Body, want.Body)
 	}
@@ -68,15 +65,7 @@ func difference(want, got *harness.Response, normalize func([]byte) ([]byte, err
 	if bytes.Equal(want.Body, got.Body) {
 		return nil
 	}
-	w, err := normalize(want.Body)
-	if err != nil {
-		return fmt.Errorf("apiserver: %w", err)
-	}
-	g, err := normalize(got.Body)
-	if err != nil {
-		return fmt.Errorf("%w in %q", err, got.Body)
-	}
-	return sameBytes(w, g)
+	return sameBytes(conformance.Normalize(want.Body, want.Header, false), conformance.Normalize(got.Body, got.Header, false))
 }
 
 // sameBytes returns an error that shows the first difference.
@@ -90,138 +79,6 @@ func sameBytes(want, got []byte) error {
 	}
 	around := func(b []byte) []byte { return b[max(0, i-80):min(len(b), i+120)] }
 	return fmt.Errorf("at byte %d\n got %q\nwant %q", i, around(got), around(want))
-}
-
-// The resource version of a list is that of the cache, which the responses of two servers need not
-// share. In JSON it is the first one, because items have names before it; in YAML it is the only one
-// that is two spaces deep.
-var (
-	listVersionJSON = regexp.MustCompile(`^(\{[^{]*"metadata":\{)"resourceVersion":"[0-9]+"`)
-	listVersionYAML = regexp.MustCompile(`(?m)^  resourceVersion: "[0-9]+"$`)
-)
-
-// normalizeObject leaves JSON, YAML and Protobuf as they are. The apiserver shuffles the members of
-// CBOR maps.
-func normalizeObject(code string) func([]byte) ([]byte, error) {
-	return func(b []byte) ([]byte, error) {
-		if code == inCBOR {
-			return sortedCBOR(b, false)
-		}
-		return b, nil
-	}
-}
-
-// normalizeList also removes the resource version of the list.
-func normalizeList(code string) func([]byte) ([]byte, error) {
-	return func(b []byte) ([]byte, error) {
-		switch code {
-		case inCBOR:
-			return sortedCBOR(b, true)
-		case inYAML:
-			return listVersionYAML.ReplaceAll(b, nil), nil
-		case inProtobuf:
-			return withoutListVersion(b)
-		}
-		return listVersionJSON.ReplaceAll(b, []byte("$1")), nil
-	}
-}
-
-var (
-	decodeCBOR, _ = cbor.DecOptions{MaxArrayElements: 1 << 20}.DecMode()
-	encodeCBOR, _ = cbor.EncOptions{Sort: cbor.SortBytewiseLexical}.EncMode()
-)
-
-// sortedCBOR encodes CBOR again with sorted maps, without the resource version of a list if list is set.
-func sortedCBOR(b []byte, list bool) ([]byte, error) {
-	var v any
-	if err := decodeCBOR.Unmarshal(b, &v); err != nil {
-		return nil, err
-	}
-	if list {
-		dropVersion(v)
-	}
-	return encodeCBOR.Marshal(v)
-}
-
-// dropVersion deletes metadata.resourceVersion from decoded CBOR, whose strings are byte strings.
-func dropVersion(v any) {
-	if tag, ok := v.(cbor.Tag); ok {
-		v = tag.Content
-	}
-	if meta, ok := member(v, "metadata").(map[any]any); ok {
-		delete(meta, cbor.ByteString("resourceVersion"))
-		delete(meta, "resourceVersion")
-	}
-}
-
-func member(v any, name string) any {
-	m, _ := v.(map[any]any)
-	if x, ok := m[cbor.ByteString(name)]; ok {
-		return x
-	}
-	return m[name]
-}
-
-// withoutListVersion returns an enveloped Protobuf list without its resource version.
-func withoutListVersion(b []byte) ([]byte, error) {
-	raw, rest, err := cutRaw(b)
-	if err != nil {
-		return nil, err
-	}
-	out := rest
-	err = eachField(raw, func(num protowire.Number, field, value []byte) error {
-		if num != 1 { // ListMeta
-			out = append(out, field...)
-			return nil
-		}
-		return eachField(value, func(num protowire.Number, field, _ []byte) error {
-			if num != 2 { // resourceVersion
-				out = append(out, field...)
-			}
-			return nil
-		})
-	})
-	return out, err
-}
-
-// cutRaw returns the field raw of an envelope, and the envelope without it.
-func cutRaw(b []byte) (raw, rest []byte, err error) {
-	body, ok := bytes.CutPrefix(b, []byte("k8s\x00"))
-	if !ok {
-		return nil, nil, fmt.Errorf("no envelope: %.40q", b)
-	}
-	err = eachField(body, func(num protowire.Number, field, value []byte) error {
-		if num == 2 { // Unknown.raw
-			raw = value
-		} else {
-			rest = append(rest, field...)
-		}
-		return nil
-	})
-	return raw, rest, err
-}
-
-// eachField calls f with each field of a message, whole and its value.
-func eachField(b []byte, f func(num protowire.Number, field, value []byte) error) error {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		m := protowire.ConsumeFieldValue(num, typ, b[n:])
-		if m < 0 {
-			return protowire.ParseError(m)
-		}
-		value := b[n : n+m]
-		if typ == protowire.BytesType {
-			value, _ = protowire.ConsumeBytes(value)
-		}
-		if err := f(num, b[:n+m], value); err != nil {
-			return err
-		}
-		b = b[n+m:]
-	}
-	return nil
 }
 
 // sameEvents compares the events of two watches, each sorted.

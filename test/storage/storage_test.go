@@ -110,23 +110,23 @@ func checkResource(t *testing.T, r resource, names []string, sources *tally) {
 			}
 		}
 		for _, url := range []string{selected, empty} {
-			source, err := compare(t.Context(), url+f.query, f.code+f.list, normalizeList(f.code))
+			source, err := compare(t.Context(), url+f.query, f.code+f.list)
 			check("list", source, err)
 		}
 		for _, name := range names {
 			url := path.Join(r.collection(namespace), name) + "?resourceVersion=0" + f.query
-			source, err := compare(t.Context(), url, f.code+f.as, normalizeObject(f.code))
+			source, err := compare(t.Context(), url, f.code+f.as)
 			check("get", source, err)
 		}
 		if r.can("watch") && f.code != inYAML {
 			url := selected + "&watch=true" + f.query
-			source, err := compareWatch(t.Context(), url, f.code+f.as, f.code, len(names))
+			source, err := compareWatch(t.Context(), url, f.code+f.as, len(names))
 			check("watch", source, err)
 			if r.api.Kind == "Event" {
 				continue // has no watch cache at the apiserver, and so no bookmarks
 			}
 			url += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-			source, err = compareWatch(t.Context(), url, f.code+f.as, f.code, len(names)+1)
+			source, err = compareWatch(t.Context(), url, f.code+f.as, len(names)+1)
 			check("streaming-list", source, err)
 		}
 	}

@@ -1,21 +1,16 @@
 package storage
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/watch"
-
-	"sluice/codec/proto"
+	"sluice/test/conformance"
 	"sluice/test/harness"
 )
 
@@ -26,13 +21,13 @@ const watchLimit = time.Minute
 const watchTries = 4
 
 // compareWatch compares the first n events of a watch and returns the source of Sluice's response.
-func compareWatch(ctx context.Context, path, accept, code string, n int) (source string, err error) {
+func compareWatch(ctx context.Context, path, accept string, n int) (source string, err error) {
 	for try := range watchTries {
 		if try > 0 {
 			meet(ctx, path)
 		}
-		want, wantErr := openWatch(ctx, server.Raw("admin"), path, accept, code, n)
-		got, gotErr := openWatch(ctx, gateway.Raw("admin"), path, accept, code, n)
+		want, wantErr := openWatch(ctx, server.Raw("admin"), path, accept, n)
+		got, gotErr := openWatch(ctx, gateway.Raw("admin"), path, accept, n)
 		if wantErr != nil {
 			wantErr = fmt.Errorf("apiserver: %w", wantErr)
 		}
@@ -58,7 +53,7 @@ type watched struct {
 	events [][]byte // normalized and sorted
 }
 
-func openWatch(ctx context.Context, c *harness.RawClient, path, accept, code string, n int) (w watched, err error) {
+func openWatch(ctx context.Context, c *harness.RawClient, path, accept string, n int) (w watched, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchLimit)
 	defer cancel()
 	resp, err := c.Open(ctx, harness.Request{Path: path, Header: http.Header{"Accept": {accept}}})
@@ -73,67 +68,9 @@ func openWatch(ctx context.Context, c *harness.RawClient, path, accept, code str
 		w.header += " " + string(body)
 		return w, err
 	}
-	next := eventReader(resp.Body, code)
-	for len(w.events) < n {
-		event, err := next()
-		if err != nil {
-			return w, fmt.Errorf("after %d of %d events: %w", len(w.events), n, err)
-		}
-		w.events = append(w.events, event)
+	if w.events, err = conformance.Events(resp, n); err != nil {
+		return w, err
 	}
 	slices.SortFunc(w.events, bytes.Compare)
 	return w, nil
-}
-
-// resourceVersion matches the versions in a bookmark, which two servers need not share.
-var resourceVersion = regexp.MustCompile(`"resourceVersion":"[0-9]+"`)
-
-// eventReader returns a function that reads the next event of a stream. Bookmarks come without versions.
-func eventReader(r io.Reader, code string) func() ([]byte, error) {
-	switch code {
-	case inProtobuf:
-		return func() ([]byte, error) { return readFrame(r) }
-	case inCBOR:
-		d := decodeCBOR.NewDecoder(r)
-		return func() ([]byte, error) {
-			var v any
-			if err := d.Decode(&v); err != nil {
-				return nil, err
-			}
-			if typ, _ := member(v, "type").([]byte); string(typ) == string(watch.Bookmark) {
-				dropVersion(member(v, "object"))
-			}
-			return encodeCBOR.Marshal(v)
-		}
-	}
-	lines := bufio.NewReader(r)
-	return func() ([]byte, error) {
-		line, err := lines.ReadBytes('\n')
-		if bytes.HasPrefix(line, []byte(`{"type":"BOOKMARK"`)) {
-			line = resourceVersion.ReplaceAll(line, nil)
-		}
-		return line, err
-	}
-}
-
-// readFrame reads an event in Protobuf, without the length before it.
-func readFrame(r io.Reader) ([]byte, error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, err
-	}
-	b := make([]byte, binary.BigEndian.Uint32(size[:]))
-	if _, err := io.ReadFull(r, b); err != nil {
-		return nil, err
-	}
-	typ, object, err := proto.ParseEvent(b)
-	if err != nil || string(typ) != string(watch.Bookmark) {
-		return b, err
-	}
-	u, err := proto.ParseEnvelope(object)
-	if err != nil {
-		return nil, err
-	}
-	b = fmt.Appendf(nil, "%s %s %s ", typ, u.APIVersion, u.Kind)
-	return proto.AppendWithResourceVersion(b, u.Raw, "")
 }
