@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -94,37 +92,6 @@ func TestScaleReportsEverySection(t *testing.T) {
 				t.Errorf("goal %q is not measured", g.Work)
 			}
 		}
-	}
-}
-
-// TestPlotHasABarForEachServerAndCase checks the form of a plot.
-func TestPlotHasABarForEachServerAndCase(t *testing.T) {
-	r := &report{Rows: []*row{
-		{Table: readTable, Case: "a<b", By: map[string]*figures{apiserverName: {CPU: 2}, sluiceName: {CPU: 0.01}}},
-		{Table: readTable, Case: "c", By: map[string]*figures{apiserverName: {CPU: 0.3}, sluiceName: {}}},
-	}}
-	var out bytes.Buffer
-	if err := r.plot(&out); err != nil {
-		t.Fatal(err)
-	}
-	var svg struct {
-		Bars []struct {
-			Width float64 `xml:"width,attr"`
-		} `xml:"rect"`
-		Texts []string `xml:"text"`
-	}
-	text := strings.Replace(out.String(), `width="100%"`, `width="0"`, 1)
-	if err := xml.Unmarshal([]byte(text), &svg); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	if bars := svg.Bars[3:]; len(bars) != 3 || bars[0].Width <= bars[2].Width || bars[2].Width <= bars[1].Width {
-		t.Errorf("bars %+v", bars)
-	}
-	if !slices.Contains(svg.Texts, "a<b") || !slices.Contains(svg.Texts, "c") {
-		t.Errorf("texts %q", svg.Texts)
-	}
-	if err := new(report).plot(&out); err == nil {
-		t.Error("a report without cases is plotted")
 	}
 }
 

@@ -55,20 +55,3 @@ func TestPerformancePageShowsItsReports(t *testing.T) {
 		}
 	}
 }
-
-// Sizes in the head would contradict those of the tables.
-func TestHeadNamesPodsUnlessATableDoes(t *testing.T) {
-	for _, c := range []struct {
-		report report
-		want   string
-	}{
-		{report{Pods: 10, Rounds: 5}, "10 pods, up to 5 rounds, "},
-		{report{Pods: 10, Rounds: 5, Rows: []*row{{Table: atOnceTable}, {Table: syncTable}}}, "up to 5 rounds, "},
-		{report{Pods: 10, Rounds: 5, Rows: []*row{{Table: memoryTable}, {Table: syncTable}}}, ""},
-		{report{Pods: 10, Rounds: 5, Rows: []*row{{Table: stalledTable}}}, "10 pods, "},
-	} {
-		if got := c.report.sizes(); got != c.want {
-			t.Errorf("%q, not %q", got, c.want)
-		}
-	}
-}

@@ -137,26 +137,3 @@ func (s *textWaiter) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-
-// A user with access to one namespace cannot read others from the cache.
-func TestKubectlShowsOnlyAllowedNamespaces(t *testing.T) {
-	mine, others := apiserver.Namespace(t), apiserver.Namespace(t)
-	admin := sluice.Kubeconfig(t, "admin")
-	kubectl(t, admin, "", "-n", mine, "create", "role", "see", "--verb=list,watch,get", "--resource=pods")
-	kubectl(t, admin, "", "-n", mine, "create", "rolebinding", "see", "--role=see", "--user=reader")
-	for _, namespace := range []string{mine, others} {
-		kubectl(t, admin, "", "-n", namespace, "run", "pod-of-"+namespace, "--image=i")
-	}
-	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
-	reader := sluice.Kubeconfig(t, "reader")
-	if out := kubectl(t, reader, "", "-n", mine, "get", "pods", "-o", "name"); strings.TrimSpace(out) != "pod/pod-of-"+mine {
-		t.Errorf("in the allowed namespace: %q", out)
-	}
-	for _, where := range [][]string{{"-n", others}, {"-A"}} {
-		args := append([]string{"get", "pods", "-o", "name"}, where...)
-		out, err := kubectlFor(t.Context(), t, reader, "", args...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), `User "reader" cannot list resource "pods"`) {
-			t.Errorf("%v: %v\n%s", where, err, out)
-		}
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -72,7 +70,7 @@ func TestProxyLeadsClientsToSluice(t *testing.T) {
 		})
 	}
 	t.Run("kubectl/exec", func(t *testing.T) { execThroughProxy(t, s) })
-	t.Run("sluice kubeconfig", func(t *testing.T) { thereAndBack(t, s) })
+	t.Run("kubectl sluice", pluginOfKubectl)
 	t.Run("HTTPS_PROXY", func(t *testing.T) {
 		cmd := kubectlFor(t.Context(), t, throughProxy(t, s, inCluster, ""), "", "get", "namespace", "default")
 		cmd.Env = append(os.Environ(), "HTTPS_PROXY="+s.Proxy, "NO_PROXY=")
@@ -96,7 +94,6 @@ func TestProxyLeadsClientsToSluice(t *testing.T) {
 		}
 	})
 	t.Run("curl", func(t *testing.T) { curlThroughProxy(t, s) })
-	t.Run("upgrade", func(t *testing.T) { upgradeThroughProxy(t, s) })
 	t.Run("Python", func(t *testing.T) { pythonThroughProxy(t, s) })
 	t.Run("JavaScript", func(t *testing.T) {
 		namespace := apiserver.Namespace(t)
@@ -148,38 +145,14 @@ func kubectlPlugin(t *testing.T) func(args ...string) *exec.Cmd {
 	}
 }
 
-// thereAndBack points a kubeconfig to Sluice in both ways, and back to the apiserver, by kubectl sluice.
-func thereAndBack(t *testing.T, s *harness.Sluice) {
+// pluginOfKubectl runs Sluice as a plugin of kubectl. pointKubectl points a kubeconfig to Sluice and back.
+func pluginOfKubectl(t *testing.T) {
 	plugin := kubectlPlugin(t)
 	if out, err := plugin("__complete", "sluice", "clients", "--sort-by", "would").Output(); err != nil || !strings.HasPrefix(string(out), "would-cost\n") {
 		t.Errorf("kubectl completes kubectl sluice by %q, %v", out, err)
 	}
 	if out, err := plugin("sluice", "kubeconfig", "--help").CombinedOutput(); err != nil || !strings.Contains(string(out), "\n  kubectl sluice kubeconfig {") {
 		t.Errorf("%v\n%s", err, out)
-	}
-	original, err := os.ReadFile(apiserver.Kubeconfig("admin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, original, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ca := "--ca-file=" + filepath.Join(s.Dir, "ca.crt")
-	for _, tt := range []struct {
-		args    []string
-		through bool
-	}{
-		{[]string{"--server=" + s.URL, ca}, true}, {[]string{"--proxy-url=" + s.Proxy, ca}, true}, {[]string{"--restore"}, false},
-	} {
-		if out, err := plugin(append([]string{"sluice", "kubeconfig", "--kubeconfig=" + path, "--write"}, tt.args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v\n%s", tt.args, err, out)
-		}
-		before := asked(t, s)
-		kubectl(t, path, "", "get", "namespace", "default")
-		if through := asked(t, s) > before; through != tt.through {
-			t.Errorf("%q: requests reach Sluice: %v", tt.args, through)
-		}
 	}
 }
 
@@ -217,52 +190,6 @@ func curlThroughProxy(t *testing.T, s *harness.Sluice) {
 	} {
 		if out := curl(t, s, tt.target, tt.args...); !strings.Contains(out, tt.want) || strings.Contains(out, "sluice_build_info") {
 			t.Errorf("%s: want %s\n%s", tt.name, tt.want, out)
-		}
-	}
-}
-
-// upgradeThroughProxy reads an event of a watch by WebSocket.
-func upgradeThroughProxy(t *testing.T, s *harness.Sluice) {
-	namespace := apiserver.Namespace(t)
-	configMaps.at(t, apiserver, namespace).create("first")
-	proxy, err := url.Parse(s.Proxy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := s.RESTConfig("admin")
-	cfg.NextProtos = []string{"http/1.1"}
-	transport := &http.Transport{Proxy: http.ProxyURL(proxy)}
-	if transport.TLSClientConfig, err = rest.TLSConfigFor(cfg); err != nil {
-		t.Fatal(err)
-	}
-	defer transport.CloseIdleConnections()
-	w, err := websocket.NewConfig("wss://kubernetes.default.svc/api/v1/namespaces/"+namespace+"/configmaps?watch=1", inCluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, inCluster+w.Location.RequestURI(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{
-		"Authorization": "Bearer " + cfg.BearerToken, "Connection": "Upgrade", "Upgrade": "websocket", "Origin": inCluster,
-		"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-	} {
-		req.Header.Set(name, value)
-	}
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatal(resp.Status)
-	}
-	var frames []byte
-	for piece := make([]byte, 4096); !strings.Contains(string(frames), `"type":"ADDED"`); {
-		n, err := resp.Body.Read(piece)
-		if frames = append(frames, piece[:n]...); err != nil {
-			t.Fatalf("%v\n%s", err, frames)
 		}
 	}
 }

@@ -90,10 +90,7 @@ func (s *sample) pod() *corev1.Pod {
 		Spec:       s.spec(),
 		Status:     s.status(),
 	}
-	p.ManagedFields = []metav1.ManagedFieldsEntry{
-		managed("kube-controller-manager", "", s.created, ownedByController(p)),
-		managed("kubelet", "status", s.after(9), ownedByKubelet(p)),
-	}
+	p.ManagedFields = s.managed(p)
 	return p
 }
 

@@ -1,8 +1,6 @@
 package restart
 
 import (
-	"crypto/tls"
-	"net/http"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,22 +9,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
-
-// newHTTPClient returns a client with connections of its own.
-func newHTTPClient(config *rest.Config) (*http.Client, error) {
-	c := rest.CopyConfig(config)
-	tlsConfig, err := rest.TLSConfigFor(c)
-	if err != nil {
-		return nil, err
-	}
-	rt, err := rest.HTTPWrappersForConfig(c, &http.Transport{TLSClientConfig: withHTTP1(tlsConfig)})
-	return &http.Client{Transport: rt}, err
-}
-
-func withHTTP1(c *tls.Config) *tls.Config {
-	c.NextProtos = []string{"http/1.1"}
-	return c
-}
 
 // startInformer starts an informer of the metadata of a core resource until the test ends, and waits until
 // it is in sync.

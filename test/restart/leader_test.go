@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -139,7 +137,6 @@ func TestLeadersSurviveARestartOfASingleGateway(t *testing.T) {
 	for _, resource := range []string{"configmaps", "events"} { // events are excluded from the cache
 		startInformer(t, sluice.RESTConfig("admin"), resource)
 	}
-	gap := watchGap(t, sluice)
 	survived := 0
 	for n := 0; n < restarts && survived < survivals; n++ {
 		if err := outlive(t, sluice, leaders); err != nil {
@@ -152,55 +149,7 @@ func TestLeadersSurviveARestartOfASingleGateway(t *testing.T) {
 		}
 		survived++
 	}
-	t.Logf("the longest time without the API was %v", gap())
 	if survived < survivals {
 		t.Errorf("the leaders survived %d of %d restarts", survived, restarts)
 	}
-}
-
-// watchGap sends requests until gap is called, each over a new connection. gap returns the longest time
-// between two that succeeded.
-func watchGap(t *testing.T, sluice *harness.Sluice) (gap func() time.Duration) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var longest time.Duration
-	var running sync.WaitGroup
-	config := sluice.RESTConfig("admin")
-	url := sluice.URL + "/version"
-	running.Go(func() {
-		pace := time.NewTicker(10 * time.Millisecond)
-		defer pace.Stop()
-		for last := time.Now(); ctx.Err() == nil; <-pace.C {
-			if succeeds(ctx, t, config, url) {
-				now := time.Now()
-				longest, last = max(longest, now.Sub(last)), now
-			}
-		}
-	})
-	t.Cleanup(cancel)
-	return func() time.Duration {
-		cancel()
-		running.Wait()
-		return longest
-	}
-}
-
-// succeeds reports whether one request succeeds.
-func succeeds(ctx context.Context, t *testing.T, config *rest.Config, url string) bool {
-	client, err := newHTTPClient(config)
-	if err != nil {
-		t.Error(err)
-		return false
-	}
-	defer client.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	resp, err := client.Do(r)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
 }
