@@ -27,7 +27,10 @@ func (r *rules) follow(ctx context.Context, resource schema.GroupVersionResource
 
 // change changes an object of a resource.
 func (r *rules) change(resource string) {
-	r.changed[resource+".rbac.authorization.k8s.io"]()
+	r.mu.Lock()
+	changed := r.changed[resource+".rbac.authorization.k8s.io"]
+	r.mu.Unlock()
+	changed()
 	synctest.Wait()
 }
 
