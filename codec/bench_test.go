@@ -157,7 +157,7 @@ func TestWriterDoesNotAllocatePerObject(t *testing.T) {
 		t.Skip("sync.Pool drops buffers at random under the race detector")
 	}
 	for _, row := range benchFormats {
-		if row.format.Encoding == YAML || row.format.Encoding == CBOR && row.source == JSON {
+		if row.format.Encoding == YAML || row.source == JSON && row.format.Shape != Object {
 			continue // by libraries
 		}
 		t.Run(row.name, func(t *testing.T) {

@@ -1,6 +1,11 @@
 package codec
 
 import (
+	stdjson "encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+
 	"sluice/codec/cbor"
 	"sluice/codec/framing"
 	"sluice/codec/internal/scratch"
@@ -28,10 +33,9 @@ func alike(f appendFunc) apart { return apart{f, f} }
 
 // The encoders without parameters, named after their output.
 var (
-	withoutPoints            = alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutPoints(dst, src), nil })
-	jsonToCBOR               = alike(cbor.AppendFromJSON)
-	metadataProtobuf         = alike(proto.AppendPartialObjectMetadata)
-	metadataProtobufFromJSON = alike(proto.AppendPartialObjectMetadataFromJSON)
+	withoutPoints    = alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutPoints(dst, src), nil })
+	jsonToCBOR       = alike(cbor.AppendFromJSON)
+	metadataProtobuf = alike(proto.AppendPartialObjectMetadata)
 )
 
 // typedJSON gives typed JSON from JSON.
@@ -53,9 +57,24 @@ func appendTypeMeta(dst []byte, kind, apiVersion string) []byte {
 	return json.AppendString(dst, apiVersion)
 }
 
-// metadataJSON gives PartialObjectMetadata in JSON from JSON. Its items have kind and apiVersion too.
-func metadataJSON(version string) apart {
-	return alike(func(dst, src []byte) ([]byte, error) { return json.AppendPartialObjectMetadata(dst, src, version) })
+// metadataFromJSON gives PartialObjectMetadata from JSON, by way of the Go type, as the apiserver does. Its items have kind
+// and apiVersion too.
+func metadataFromJSON(encoding Encoding, version string) apart {
+	marshal := func(p *metav1.PartialObjectMetadata) ([]byte, error) { return stdjson.Marshal(p) }
+	switch encoding {
+	case Protobuf:
+		marshal = (*metav1.PartialObjectMetadata).Marshal
+	case CBOR:
+		marshal = func(p *metav1.PartialObjectMetadata) ([]byte, error) { return direct.Marshal(p) }
+	}
+	return alike(func(dst, src []byte) ([]byte, error) {
+		p, err := json.PartialObjectMetadata(src, version)
+		if err != nil {
+			return dst, err
+		}
+		out, err := marshal(p)
+		return append(dst, out...), err
+	})
 }
 
 // metadataFromProtobuf gives PartialObjectMetadata in JSON or CBOR from Protobuf: only the metadata of an object reaches

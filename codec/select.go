@@ -76,17 +76,11 @@ func wholeCBOR(r *Resource) (objectEncoder, error) {
 
 func metadataOnly(r *Resource, f Format) (objectEncoder, error) {
 	version := f.MetaVersion.String()
-	if f.Encoding == Protobuf {
-		if r.Source == Protobuf {
-			return metadataProtobuf, nil
-		}
-		return metadataProtobufFromJSON, nil
-	}
-	if r.Source == JSON {
-		if f.Encoding == CBOR {
-			return pipe(metadataJSON(version), jsonToCBOR), nil
-		}
-		return metadataJSON(version), nil
+	switch {
+	case r.Source == JSON:
+		return metadataFromJSON(f.Encoding, version), nil
+	case f.Encoding == Protobuf:
+		return metadataProtobuf, nil
 	}
 	schema, ok := proto.Lookup(version, "PartialObjectMetadata")
 	if !ok {

@@ -5,66 +5,8 @@ import (
 	stdjson "encoding/json"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "sigs.k8s.io/json"
-
 	"sluice/test/support/jsontest"
 )
-
-// reencode makes a PartialObjectMetadata in the way of the apiserver: it decodes the object into
-// its Go type and encodes the metadata.
-func reencode(b *testing.B, f jsontest.File) {
-	var obj metav1.Object
-	switch f.Name {
-	case "pod":
-		obj = &corev1.Pod{}
-	case "configmap":
-		obj = &corev1.ConfigMap{}
-	default:
-		obj = &unstructured.Unstructured{}
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(f.JSON, obj); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := stdjson.Marshal(meta.AsPartialObjectMetadata(obj)); err != nil {
-		b.Fatal(err)
-	}
-}
-
-func BenchmarkPartialObjectMetadata(b *testing.B) {
-	for _, f := range jsontest.Realistic() {
-		b.Run(f.Name+"/sluice", func(b *testing.B) {
-			b.SetBytes(int64(len(f.JSON)))
-			b.ReportAllocs()
-			buf := make([]byte, 0, 1<<16)
-			for b.Loop() {
-				var err error
-				if buf, err = AppendPartialObjectMetadata(buf[:0], f.JSON, "meta.k8s.io/v1"); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(f.Name+"/apiserver", func(b *testing.B) {
-			b.SetBytes(int64(len(f.JSON)))
-			b.ReportAllocs()
-			for b.Loop() {
-				reencode(b, f)
-			}
-		})
-		b.Run(f.Name+"/apimachinery", func(b *testing.B) {
-			b.SetBytes(int64(len(f.JSON)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := partial(f.JSON); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
 
 func BenchmarkObjectMeta(b *testing.B) {
 	for _, f := range jsontest.Realistic() {
@@ -137,11 +79,7 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	buf := make([]byte, 0, 1<<17)
 	for _, f := range jsontest.Realistic() {
 		for name, run := range map[string]func() error{
-			"Valid": func() error { return Valid(f.JSON, Limits{}) },
-			"AppendPartialObjectMetadata": func() (err error) {
-				buf, err = AppendPartialObjectMetadata(buf[:0], f.JSON, "meta.k8s.io/v1")
-				return err
-			},
+			"Valid":        func() error { return Valid(f.JSON, Limits{}) },
 			"AppendIndent": func() error { buf = AppendIndent(buf[:0], f.JSON, 0); return nil },
 		} {
 			allocs := testing.AllocsPerRun(100, func() {

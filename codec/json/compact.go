@@ -56,3 +56,24 @@ func canonicalFields(b []byte, i int) int {
 	}
 	return -1
 }
+
+// canonicalString returns the index after the string at b[i] if it is spelled as encoding/json
+// would print it; -1 says nothing: strings with \u escapes or bytes beyond ASCII are not looked at
+// closely.
+func canonicalString(b []byte, i int) int {
+	if i >= len(b) || b[i] != '"' {
+		return -1
+	}
+	i = plainRun(b, i+1)
+	for i+1 < len(b) && b[i] == '\\' && shortEscape[b[i+1]] {
+		i = plainRun(b, i+2)
+	}
+	if i < len(b) && b[i] == '"' {
+		return i + 1
+	}
+	return -1
+}
+
+// shortEscape marks the bytes that follow a backslash in the escapes that encoding/json prints,
+// except u.
+var shortEscape = [256]bool{'"': true, '\\': true, 'n': true, 't': true, 'r': true, 'b': true, 'f': true}

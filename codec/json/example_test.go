@@ -14,16 +14,6 @@ func ExampleValue_Get() {
 	// Output: web-0 n1 true
 }
 
-func ExampleAppendPartialObjectMetadata() {
-	pod := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"uid":"a1","name":"web-0"},"spec":{"nodeName":"n1"}}`)
-	out, err := json.AppendPartialObjectMetadata(nil, pod, "meta.k8s.io/v1")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("%s\n", out)
-	// Output: {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"web-0","uid":"a1"}}
-}
-
 func ExampleAppendWithoutManagedFields() {
 	pod := []byte(`{"metadata":{"name":"web-0","managedFields":[{"manager":"kubectl"}]},"spec":{}}`)
 	out, err := json.AppendWithoutManagedFields(nil, pod)

@@ -15,12 +15,8 @@ type members struct {
 }
 
 // membersOf iterates over b. If b is not an object there are no members and bad is set.
-func membersOf(b []byte) members { return membersAt(b, 0) }
-
-// membersAt iterates over the object at b[i]. After the last member pos is the index of the closing
-// brace.
-func membersAt(b []byte, i int) members {
-	i = SkipSpace(b, i)
+func membersOf(b []byte) members {
+	i := SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return members{b: b, pos: i, bad: true}
 	}
@@ -28,22 +24,8 @@ func membersAt(b []byte, i int) members {
 }
 
 // next moves to the next member and reports whether there is one. After the last, bad reports
-// whether the object was malformed.
+// whether the object was malformed, and pos is the index of the closing brace.
 func (m *members) next() bool {
-	if !m.nextName() {
-		return false
-	}
-	end := skipValue(m.b, m.start)
-	if end < 0 {
-		return m.fail(m.start)
-	}
-	m.val = Value(m.b[m.start:end:end])
-	return m.after(end)
-}
-
-// nextName is next without a search for the end of the value: it does not set val. The caller finds
-// the end by reading the value and must pass it to after.
-func (m *members) nextName() bool {
 	b, i := m.b, m.pos
 	if m.bad || i >= len(b) || b[i] != '"' {
 		m.bad = m.bad || i >= len(b) || b[i] != '}'
@@ -59,13 +41,11 @@ func (m *members) nextName() bool {
 		return m.fail(i)
 	}
 	m.start = SkipSpace(b, i+1)
-	return true
-}
-
-// after moves from the end i of a value to the next member.
-func (m *members) after(i int) bool {
-	b := m.b
-	i = SkipSpace(b, i)
+	if end = skipValue(b, m.start); end < 0 {
+		return m.fail(m.start)
+	}
+	m.val = Value(b[m.start:end:end])
+	i = SkipSpace(b, end)
 	switch {
 	case i < len(b) && b[i] == ',':
 		m.pos = SkipSpace(b, i+1)
@@ -100,55 +80,33 @@ func (m *members) key() []byte { return unquote(m.name, m.flags) }
 type elements struct {
 	b   []byte
 	pos int
-	bad bool
-
 	val Value
 }
 
-func elementsOf(b []byte) elements { return elementsAt(b, 0) }
-
-// elementsAt is membersAt for arrays.
-func elementsAt(b []byte, i int) elements {
-	i = SkipSpace(b, i)
+func elementsOf(b []byte) elements {
+	i := SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '[' {
-		return elements{b: b, pos: i, bad: true}
+		return elements{}
 	}
 	return elements{b: b, pos: SkipSpace(b, i+1)}
 }
 
+// next moves to the next element and reports whether there is one.
 func (e *elements) next() bool {
-	if !e.more() {
-		return false
-	}
-	end := skipValue(e.b, e.pos)
-	if end < 0 {
-		e.bad = true
-		return false
-	}
-	e.val = Value(e.b[e.pos:end:end])
-	return e.after(end)
-}
-
-// more reports whether there is another element, which then begins at pos. The caller finds its end
-// by reading it and must pass that to after.
-func (e *elements) more() bool {
-	i := e.pos
-	e.bad = e.bad || i >= len(e.b)
-	return !e.bad && e.b[i] != ']'
-}
-
-// after moves from the end i of an element to the next.
-func (e *elements) after(i int) bool {
 	b := e.b
-	i = SkipSpace(b, i)
+	end := skipValue(b, e.pos)
+	if end < 0 {
+		return false // the closing bracket, or malformed
+	}
+	e.val = Value(b[e.pos:end:end])
+	i := SkipSpace(b, end)
 	switch {
-	case i < len(b) && b[i] == ']':
-		e.pos = i
 	case i < len(b) && b[i] == ',':
 		e.pos = SkipSpace(b, i+1)
-		e.bad = e.pos >= len(b) || b[e.pos] == ']'
+	case i < len(b) && b[i] == ']':
+		e.pos = i
 	default:
-		e.bad = true
+		return false
 	}
-	return !e.bad
+	return true
 }

@@ -134,3 +134,8 @@ func appendHead(dst []byte, num, size int) []byte {
 func appendBytes[T string | []byte](dst []byte, num int, s T) []byte {
 	return append(appendHead(dst, num, len(s)), s...)
 }
+
+// AppendBytesField appends bytes, text or a message as field num.
+func AppendBytesField(dst []byte, num protowire.Number, b []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(dst, num, protowire.BytesType), b)
+}

@@ -55,10 +55,11 @@ func respondSteps(next <-chan string) func(http.ResponseWriter, *http.Request, [
 // stream ends when that of the upstream ends.
 func TestWatchEventIsTranscodedAtOnce(t *testing.T) {
 	meta := func(object string) string {
-		out, err := json.AppendPartialObjectMetadata(nil, []byte(object), "meta.k8s.io/v1")
+		p, err := json.PartialObjectMetadata([]byte(object), "meta.k8s.io/v1")
 		if err != nil {
 			t.Fatal(err)
 		}
+		out, _ := stdjson.Marshal(p)
 		return string(out)
 	}
 	table := func(rv, columns, cells, object string) string {
