@@ -44,8 +44,7 @@ func (n *Node) loadImage(t *testing.T, archive string) {
 	})
 }
 
-// buildImage writes a Docker image archive of one static program, which is also its tar, and returns its
-// path.
+// buildImage writes a Docker image archive of one static program, and returns its path.
 func buildImage(t *testing.T, name, program string, command ...string) string {
 	t.Helper()
 	content, err := os.ReadFile(program)
@@ -56,7 +55,6 @@ func buildImage(t *testing.T, name, program string, command ...string) string {
 	layer := filepath.Join(dir, "layer.tar")
 	writeTar(t, layer, []tarFile{
 		{name: "client", mode: 0o755, content: content},
-		{name: "tar", link: "client"},
 		{name: "tmp/", mode: 0o777},
 	})
 	packed, err := os.ReadFile(layer)
@@ -88,10 +86,9 @@ func encode(t *testing.T, v any) []byte {
 	return raw
 }
 
-// tarFile is a file, a directory if its name ends with a slash, or a symbolic link.
+// tarFile is a file, or a directory if its name ends with a slash.
 type tarFile struct {
 	name    string
-	link    string
 	mode    int64
 	content []byte
 }
@@ -104,11 +101,8 @@ func writeTar(t *testing.T, path string, files []tarFile) {
 	}
 	w := tar.NewWriter(f)
 	for _, file := range files {
-		head := &tar.Header{Name: file.name, Linkname: file.link, Mode: file.mode, Size: int64(len(file.content)), Typeflag: tar.TypeReg}
-		switch {
-		case file.link != "":
-			head.Typeflag = tar.TypeSymlink
-		case file.name[len(file.name)-1] == '/':
+		head := &tar.Header{Name: file.name, Mode: file.mode, Size: int64(len(file.content)), Typeflag: tar.TypeReg}
+		if file.name[len(file.name)-1] == '/' {
 			head.Typeflag = tar.TypeDir
 		}
 		if err := w.WriteHeader(head); err != nil {

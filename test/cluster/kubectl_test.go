@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +15,6 @@ import (
 type kubectl struct {
 	t    *testing.T
 	args []string // before those of each call
-	env  []string
 }
 
 func newKubectl(t *testing.T, kubeconfig string, args ...string) kubectl {
@@ -30,9 +27,7 @@ func (k kubectl) command(args ...string) *exec.Cmd {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(k.t.Context(), program, append(k.args, args...)...)
-	cmd.Env = append(os.Environ(), k.env...)
-	return cmd
+	return exec.CommandContext(k.t.Context(), program, append(k.args, args...)...)
 }
 
 // run returns the output of a call that must succeed.
@@ -48,19 +43,8 @@ func (k kubectl) run(args ...string) string {
 	return string(out)
 }
 
-// kubectl's commands for containers work through Sluice, over WebSocket and over SPDY.
+// kubectl's commands for containers work through Sluice; streamsReachContainers has those that upgrade a connection.
 func (n *Node) kubectlReachesContainers(t *testing.T, sluice *harness.Sluice, namespace string) {
-	over := map[string][]string{
-		"websocket": nil,
-		"spdy":      {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS=false", "KUBECTL_PORT_FORWARD_WEBSOCKETS=false"},
-	}
-	for name, env := range over {
-		t.Run("cp/"+name, func(t *testing.T) {
-			k := newKubectl(t, sluice.Kubeconfig(t, "admin"), "--namespace="+namespace)
-			k.env = env
-			k.checkCopy(name)
-		})
-	}
 	k := newKubectl(t, sluice.Kubeconfig(t, "admin"), "--namespace="+namespace)
 	t.Run("logs", func(t *testing.T) { n.checkLogs(t, k, namespace) })
 	t.Run("proxy", func(t *testing.T) {
@@ -69,20 +53,6 @@ func (n *Node) kubectlReachesContainers(t *testing.T, sluice *harness.Sluice, na
 		}
 	})
 	t.Run("rollout", func(t *testing.T) { n.checkRollout(t, k) })
-}
-
-func (k kubectl) checkCopy(name string) {
-	k.t.Helper()
-	dir := k.t.TempDir()
-	there, back := filepath.Join(dir, "there"), filepath.Join(dir, "back")
-	if err := os.WriteFile(there, []byte(bulk), 0o600); err != nil {
-		k.t.Fatal(err)
-	}
-	k.run("cp", there, "web:/tmp/"+name)
-	k.run("cp", "web:/tmp/"+name, back)
-	if content, err := os.ReadFile(back); err != nil || string(content) != bulk {
-		k.t.Errorf("%d of %d bytes came back: %v", len(content), len(bulk), err)
-	}
 }
 
 // checkLogs reads the complete log of a pod that has ended, and follows one until its pod ends. The

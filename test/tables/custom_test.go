@@ -42,7 +42,6 @@ func TestTablesOfCustomResourcesEqualTheApiservers(t *testing.T) {
 	checkTable(t, c["v1"], widgets+"?"+noObject)
 	checkTable(t, c["v1beta1"], "/apis/custom.example.com/v1beta1/widgets?includeObject=Object")
 	checkTable(t, c["v1"], "/apis/custom.example.com/v1/namespaces/"+namespace+"/widgets/usual?includeObject=Object")
-	checkWatch(t, c["v1"], widgets+watchQuery)
 }
 
 // widgetColumns returns the columns of each version of the CRD.

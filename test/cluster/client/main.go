@@ -1,13 +1,12 @@
 // Client is what runs in the containers of test/cluster: an unmodified client-go client with an
 // in-cluster configuration, behind an HTTP server that tells what the client sees, and the few commands
-// that kubectl exec, attach and cp need in a container without a shell.
+// that kubectl exec and attach need in a container without a shell.
 //
 //	client serve   the client; answers on port 8080 (see serve.go)
 //	client pause   waits for SIGTERM, as the container of a pod's sandbox does
 //	client cat     copies its input to its output
 //	client lines N prints N numbered lines
 //	client echo    writes its arguments, and exits with 3 if the first is "fail"
-//	tar            cf - PATH or xmf - [-C DIR], as kubectl cp calls it
 package main
 
 import (
@@ -27,7 +26,6 @@ var commands = map[string]func(args []string) error{
 	"cat":   func([]string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
 	"lines": lines,
 	"echo":  echo,
-	"tar":   archive,
 }
 
 func main() {
