@@ -8,7 +8,7 @@ import "embed"
 //go:embed config.yaml
 var Config []byte
 
-// Files are the documents and their pictures.
+// Files are the documents.
 //
-//go:embed *.md *.yaml performance/*.svg
+//go:embed *.md *.yaml
 var Files embed.FS

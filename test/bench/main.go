@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	r.print(out)
-	return errors.Join(err, r.save(o.json), r.savePlot(o.plot))
+	return errors.Join(err, r.save(o.json))
 }
 
 // bench measures what the options select. With an error it returns the rows before it.

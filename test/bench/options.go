@@ -23,9 +23,9 @@ type options struct {
 	turns, listEvery, abuseWindow, window, idle time.Duration
 	memory                                      int64
 
-	proofs, abuse         bool
-	only                  expression
-	dir, json, plot, from string
+	proofs, abuse   bool
+	only            expression
+	dir, json, from string
 }
 
 // flags defines the flags of options with their defaults: those of a full run and those of a quick one.
@@ -160,8 +160,7 @@ func (o *options) define(f flags, times, updates int) {
 	f.Var(&o.only, "only", "run only the cases that match this regular `expression`, such as \"json gzip x20\" or \"watch\"")
 	f.StringVar(&o.dir, "dir", "", "keep the control plane in this `directory`; its pods are reused")
 	f.StringVar(&o.json, "json", "", "also write the report to this `file`")
-	f.StringVar(&o.plot, "plot", "", "also draw the CPU of the cases into this `file`, as SVG")
-	f.StringVar(&o.from, "from", "", "print, and draw, the report in this `file` instead of measuring")
+	f.StringVar(&o.from, "from", "", "print the report in this `file` instead of measuring")
 }
 
 // uses reports whether any case uses a format.

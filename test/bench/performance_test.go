@@ -10,8 +10,8 @@ import (
 	"sluice/test/harness"
 )
 
-// TestPerformancePageShowsItsReports checks that the texts and plots beside docs/performance.md are what this program
-// makes of the reports, and that the page links them. It does not check the figures of the page.
+// TestPerformancePageShowsItsReports checks that the texts beside docs/performance.md are what this program prints
+// of the reports, and that the page links them. It does not check the figures of the page.
 func TestPerformancePageShowsItsReports(t *testing.T) {
 	root, err := harness.Root()
 	if err != nil {
@@ -42,16 +42,6 @@ func TestPerformancePageShowsItsReports(t *testing.T) {
 		}
 		if date := r.Date.Format("2006-01-02"); !strings.Contains(page, date) {
 			t.Errorf("performance.md lacks the date of %s.json, %s", name, date)
-		}
-		if _, bars := r.bars(); len(bars) == 0 {
-			continue
-		}
-		var svg bytes.Buffer
-		if err := r.plot(&svg); err != nil {
-			t.Fatal(err)
-		}
-		if image := "performance/" + name + ".svg"; !strings.Contains(page, "("+image+")") || read(image) != svg.String() {
-			t.Errorf("%s is not shown, or not the plot of %s.json", image, name)
 		}
 	}
 }
