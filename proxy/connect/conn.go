@@ -1,23 +1,30 @@
 package connect
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"net"
 	"net/http"
+	"time"
 )
 
-// hijack takes over the connection of a CONNECT, with the bytes that its client has sent right after it.
-func hijack(w http.ResponseWriter) (net.Conn, error) {
-	conn, rw, err := http.NewResponseController(w).Hijack()
+// hijacker is an http.ResponseWriter whose Hijack keeps the bytes that a client sent right after its
+// CONNECT: goproxy drops the buffer that they are in.
+type hijacker struct{ http.ResponseWriter }
+
+// Hijack implements http.Hijacker.
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if n := rw.Reader.Buffered(); n > 0 {
 		early, _ := rw.Reader.Peek(n) // cannot fail: they are buffered
 		conn = &earlyConn{Conn: conn, early: bytes.NewReader(bytes.Clone(early))}
 	}
-	return conn, nil
+	// For the refusals that goproxy writes. An accepted connection gets another.
+	return conn, rw, conn.SetWriteDeadline(time.Now().Add(replyTimeout))
 }
 
 // earlyConn is a connection that is read from a buffer first.

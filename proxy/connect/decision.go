@@ -2,9 +2,11 @@ package connect
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
+	"github.com/elazarl/goproxy"
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,52 +24,54 @@ const (
 	decisionShuttingDown = "shutting-down" // the API listener is closed
 )
 
-// ServeHTTP implements http.Handler. It answers every request that arrives at the listener.
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.requests.Add(1)
-	defer p.requests.Done()
-	onlyAPI := fmt.Sprintf("this proxy leads only to the Kubernetes API, at %v", p.options.Hosts[0])
-	switch {
-	case r.Method == http.MethodConnect:
-		p.connect(w, r, onlyAPI)
-	case r.URL.IsAbs(): // by which clients ask a proxy for http URLs
-		p.refused(r, decisionNotConnect)
-		newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden, message.ProxyNotPlain.Say(onlyAPI)).serve(w)
-	default: // it was meant for a server and not for a proxy
-		p.refused(r, decisionNotConnect)
-		newRefusal(http.StatusMisdirectedRequest, metav1.StatusReasonInvalid, message.ProxyAddress.Say(onlyAPI)).serve(w)
+// connect decides about a CONNECT. It looks only at the request target, which alone names the
+// destination (RFC 9112, section 3.2.3).
+func (p *Proxy) connect(_ string, c *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+	r := c.Req
+	d, err := config.ParseDestination(r.RequestURI)
+	if err != nil || r.ContentLength != 0 {
+		return p.reject(c, decisionInvalid, newRefusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
+			message.ProxyInvalid.Say())), ""
+	}
+	if !p.hosts[d] {
+		return p.reject(c, decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
+			message.ProxyOnlyAPI.Say(p.onlyAPI()))), ""
+	}
+	return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.intercept}, ""
+}
+
+// onlyAPI says where the proxy leads.
+func (p *Proxy) onlyAPI() string {
+	return fmt.Sprintf("this proxy leads only to the Kubernetes API, at %v", p.options.Hosts[0])
+}
+
+// reject makes goproxy write a refusal and close the connection.
+func (p *Proxy) reject(c *goproxy.ProxyCtx, decision string, refusal refusal) *goproxy.ConnectAction {
+	p.refused(c.Req, decision)
+	c.Resp = refusal.response()
+	return &goproxy.ConnectAction{Action: goproxy.ConnectReject}
+}
+
+// refused counts and logs a refusal.
+func (p *Proxy) refused(r *http.Request, decision string) {
+	p.options.Metrics.connections.WithLabelValues(decision).Inc()
+	if line := p.refusals.Check(zap.InfoLevel, "proxy connection refused"); line != nil {
+		line.Write(zap.String("decision", decision), zap.String("remote", r.RemoteAddr),
+			zap.String("method", request.Shorten(r.Method)), zap.String("target", request.Shorten(r.RequestURI)))
 	}
 }
 
-// connect hands the connection of a CONNECT to the server of the API, or refuses it. It looks only at the request target,
-// which alone names the destination (RFC 9112, section 3.2.3).
-func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, onlyAPI string) {
-	client, err := hijack(w)
-	if err != nil {
-		return
-	}
-	_ = client.SetWriteDeadline(time.Now().Add(replyTimeout))
-	refuse := func(decision string, f refusal) {
-		p.refused(r, decision)
-		_ = f.response().Write(client) // an error means that the client is gone
-		_ = client.Close()
-	}
-	d, err := config.ParseDestination(r.RequestURI)
-	switch {
-	case err != nil || r.ContentLength != 0:
-		refuse(decisionInvalid, newRefusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, message.ProxyInvalid.Say()))
-		return
-	case !p.hosts[d]:
-		refuse(decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden, message.ProxyOnlyAPI.Say(onlyAPI)))
-		return
-	case p.api.Context().Err() != nil:
-		refuse(decisionShuttingDown, newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
+// replyTimeout is the time for a client to accept the short reply to its CONNECT.
+const replyTimeout = 10 * time.Second
+
+// intercept hands a connection to the server of the API.
+func (p *Proxy) intercept(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
+	if p.api.Context().Err() != nil {
+		p.fail(r, client, decisionShuttingDown, newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
 			message.ProxyEnding.Say()))
 		return
 	}
-	_, err = client.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
-	if err != nil || client.SetWriteDeadline(time.Time{}) != nil {
-		_ = client.Close()
+	if !accepted(client) {
 		return
 	}
 	if p.api.Hand(client) {
@@ -77,14 +81,20 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, onlyAPI string) 
 	}
 }
 
-// replyTimeout is the time for a client to accept the short reply to its CONNECT.
-const replyTimeout = 10 * time.Second
-
-// refused counts and logs a refusal.
-func (p *Proxy) refused(r *http.Request, decision string) {
-	p.options.Metrics.connections.WithLabelValues(decision).Inc()
-	if line := p.refusals.Check(zap.InfoLevel, "proxy connection refused"); line != nil {
-		line.Write(zap.String("decision", decision), zap.String("remote", r.RemoteAddr),
-			zap.String("method", request.Shorten(r.Method)), zap.String("target", request.Shorten(r.RequestURI)))
+// accepted tells the client that it is connected. If that fails it closes the connection and returns false.
+func accepted(client net.Conn) bool {
+	_ = client.SetWriteDeadline(time.Now().Add(replyTimeout))
+	if _, err := client.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
+		_ = client.Close()
+		return false
 	}
+	return client.SetWriteDeadline(time.Time{}) == nil
+}
+
+// fail refuses a connection that is already hijacked.
+func (p *Proxy) fail(r *http.Request, client net.Conn, decision string, refusal refusal) {
+	p.refused(r, decision)
+	_ = client.SetWriteDeadline(time.Now().Add(replyTimeout))
+	_ = refusal.response().Write(client) // an error means that the client is gone
+	_ = client.Close()
 }

@@ -1,8 +1,13 @@
 package connect
 
 import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
 	"sync"
 
+	"github.com/elazarl/goproxy"
 	"go.uber.org/zap"
 
 	"sluice/config"
@@ -30,6 +35,7 @@ type Options struct {
 type Proxy struct {
 	options  Options
 	hosts    map[config.Destination]bool
+	handler  *goproxy.ProxyHttpServer
 	refusals *zap.Logger
 	api      *accept.Listener // of Merge, which gets the intercepted connections
 	requests sync.WaitGroup   // includes those whose connection http.Server does not track any more
@@ -44,5 +50,35 @@ func New(o Options) *Proxy {
 	for _, d := range o.Hosts {
 		p.hosts[d] = true
 	}
+	p.handler = goproxy.NewProxyHttpServer()
+	p.handler.Logger = logger{o.Log}
+	p.handler.ConnectDial = nil
+	p.handler.Tr = &http.Transport{DialContext: neverDial}
+	p.handler.NonproxyHandler = http.HandlerFunc(p.misdirected)
+	p.handler.OnRequest().DoFunc(p.refusePlain)
+	p.handler.OnRequest().HandleConnectFunc(p.connect)
 	return p
+}
+
+// neverDial keeps goproxy from connecting anywhere, should one of its paths be reached.
+func neverDial(context.Context, string, string) (net.Conn, error) {
+	return nil, errors.New("the proxy forwards no plain requests")
+}
+
+// ServeHTTP implements http.Handler. It answers every request that arrives at the listener.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.requests.Add(1)
+	defer p.requests.Done()
+	if r.Method == http.MethodConnect {
+		w = hijacker{w}
+	}
+	p.handler.ServeHTTP(w, r)
+}
+
+// logger writes the few messages of goproxy, of failed writes to clients, to the log.
+type logger struct{ *zap.Logger }
+
+// Printf implements goproxy.Logger.
+func (l logger) Printf(format string, _ ...any) {
+	l.Debug("message of the proxy library", zap.String("format", format)) // the values may come from a client
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 
+	"github.com/elazarl/goproxy"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/proxy/message"
 )
 
 // refusal is an error response of the proxy.
@@ -48,9 +50,22 @@ func (f refusal) body() []byte {
 	return append(body, '\n')
 }
 
-// serve writes the response to a request that is no CONNECT.
-func (f refusal) serve(w http.ResponseWriter) {
-	maps.Copy(w.Header(), f.header())
+// refusePlain refuses a request for an absolute URL, by which clients ask a proxy for http URLs.
+func (p *Proxy) refusePlain(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+	p.refused(r, decisionNotConnect)
+	return r, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
+		message.ProxyNotPlain.Say(p.onlyAPI())).response()
+}
+
+// misdirected refuses a request that was meant for a server and not for a proxy.
+func (p *Proxy) misdirected(w http.ResponseWriter, r *http.Request) {
+	p.refused(r, decisionNotConnect)
+	f := newRefusal(http.StatusMisdirectedRequest, metav1.StatusReasonInvalid,
+		message.ProxyAddress.Say(p.onlyAPI()))
+	h := w.Header()
+	for name, values := range f.header() {
+		h[name] = values
+	}
 	w.WriteHeader(int(f.Code))
 	_, _ = w.Write(f.body()) // an error means that the client is gone
 }

@@ -145,6 +145,7 @@ func TestLibrariesAreImportedWhereAllowed(t *testing.T) {
 		library string
 		allowed func(file) bool
 	}{
+		{"github.com/elazarl/goproxy", func(f file) bool { return f.pkg == "proxy/connect" }},
 		{"github.com/prometheus/client_golang", func(f file) bool {
 			return filepath.Base(f.path) == "metrics.go" || f.pkg == "proxy/admin"
 		}},
