@@ -1,12 +1,15 @@
 package proto
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 // Check reports whether every field of a raw object is known and every value can be encoded:
 // AppendJSON does not fail on an object that passes. Nor does AppendCBOR, except for embedded JSON
 // with a number that fits no float64, which the apiserver cannot encode either.
 //
-// Errors: ErrUnknownField and ErrValue for objects of a newer or unusual sender; ErrTruncated,
+// Errors: ErrUnknownField, ErrForm and ErrValue for objects of a newer or unusual sender; ErrTruncated,
 // ErrVarint, ErrTag, ErrWireType, ErrTooDeep and ErrTooLarge for invalid bytes.
 func (s *Schema) Check(raw []byte) error {
 	tc, err := newTranscoder(raw)
@@ -14,12 +17,7 @@ func (s *Schema) Check(raw []byte) error {
 		return err
 	}
 	defer tc.free()
-	if err := tc.check(raw, s.plan); err != nil || !tc.fragmented {
-		return err
-	}
-	// Whether merged messages are valid shows only when they are merged.
-	_, err = s.AppendJSON(nil, raw)
-	return err
+	return tc.check(raw, s.plan)
 }
 
 // check walks the fields of a message in wire order.
@@ -30,7 +28,9 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 	if err := tc.enter(p, b); err != nil {
 		return err
 	}
-	var parts set
+	var seen set         // the messages and maps that have begun
+	var lastKey []byte   // of the map whose entries are read
+	lastMap := maxFields // its field
 	for i := 0; i < len(b); {
 		// The common case: tag and length of one byte each, and a string.
 		if i+1 < len(b) {
@@ -51,50 +51,42 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 		}
 		w := &p.wire[f.num]
 		if f.typ != int(w.typ) {
-			if _, err := packed(b[f.start:f.end], w, uint64(f.typ)); err != nil {
-				return tc.fieldErrorAt(err, p, uint64(f.num), b, i)
+			return tc.fieldErrorAt(wrongType(w, f.typ), p, uint64(f.num), b, i)
+		}
+		pf := &p.fields[w.field]
+		switch {
+		case pf.op == opMap:
+			m, err := tc.readMapEntry(b[f.start:f.end], pf, p)
+			if err != nil {
+				return err
 			}
-		}
-		if !w.repeated && w.typ == wireBytes {
-			tc.fragmented = tc.fragmented || parts.has(w.field)
-			parts.add(w.field)
-		}
-		if !w.opaque && w.typ != wireVarint {
-			if err := tc.checkField(b[f.start:f.end], f.typ, f.value, &p.fields[w.field], p); err != nil {
+			if lastMap != int(w.field) && seen.has(w.field) || lastMap == int(w.field) && bytes.Compare(lastKey, m.key) >= 0 {
+				return tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
+			}
+			seen.add(w.field)
+			lastMap, lastKey = int(w.field), m.key
+			if m.hasValue {
+				err = tc.checkValue(pf.elem, pf.sub, m.value, m.number, p)
+			}
+			if err != nil {
+				return err
+			}
+		case !w.opaque && w.typ != wireVarint:
+			if !w.repeated && seen.has(w.field) {
+				return tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
+			}
+			seen.add(w.field)
+			o := pf.op
+			if o == opRepeated {
+				o = pf.elem
+			}
+			if err := tc.checkValue(o, pf.sub, b[f.start:f.end], f.value, p); err != nil {
 				return err
 			}
 		}
 		i = f.end
 	}
 	tc.depth--
-	return nil
-}
-
-// checkField checks the payload of one field.
-func (tc *transcoder) checkField(payload []byte, typ int, number uint64, f *planField, p *plan) error {
-	switch {
-	case f.op == opRepeated && f.elem == opFloat64 && typ == wireBytes:
-		return tc.checkPacked(payload, p)
-	case f.op == opRepeated:
-		return tc.checkValue(f.elem, f.sub, payload, number, p)
-	case f.op == opMap:
-		m, err := tc.readMapEntry(payload, f, p)
-		if err != nil || !m.hasValue {
-			return err
-		}
-		return tc.checkValue(f.elem, f.sub, m.value, m.number, p)
-	}
-	return tc.checkValue(f.op, f.sub, payload, number, p)
-}
-
-// checkPacked checks the numbers of a packed field of floats; packed integers are always valid.
-func (tc *transcoder) checkPacked(b []byte, p *plan) error {
-	for i := 0; i+8 <= len(b); i += 8 {
-		v, _ := nextPacked(b, i, opFloat64)
-		if err := tc.checkValue(opFloat64, nil, nil, v, p); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

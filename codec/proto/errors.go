@@ -23,8 +23,10 @@ var (
 	ErrUnknownField = errors.New("unknown field")
 	// ErrTooDeep is returned for messages, and JSON inside them, that nest deeper than maxDepth.
 	ErrTooDeep = errors.New("nested too deep")
-	// ErrTooLarge is returned for objects of more than 2 GiB, and for messages in so many parts
-	// that merging them would copy more than maxMergeFactor times the object.
+	// ErrForm is returned for a form that protobuf allows and no apiserver writes: a message in several parts, packed
+	// numbers, a map whose keys do not ascend.
+	ErrForm = errors.New("unusual form")
+	// ErrTooLarge is returned for objects of more than 2 GiB.
 	ErrTooLarge = errors.New("too large")
 	// ErrValue is returned for a value that cannot be printed: a quantity that does not parse,
 	// embedded JSON that is not JSON, a NaN.

@@ -73,17 +73,14 @@ func (tc *transcoder) appendElements(dst, b []byte, s span, f *planField, p *pla
 	return tc.closeList(dst, cbor.Array, start), nil
 }
 
-// appendNumbers appends the elements of a slice of numbers or bools, packed or not.
+// appendNumbers appends the elements of a slice of numbers or bools.
 func (c *scalars) appendNumbers(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	for i := int(s.start); i < int(s.end); {
 		w, err := readField(b, i)
 		switch {
 		case err != nil:
 			return dst, c.errorAt(err, p, b, i)
-		case w.num != f.num:
-		case w.typ == wireBytes:
-			dst, err = c.appendPacked(dst, b[w.start:w.end], f, p)
-		default:
+		case w.num == f.num:
 			dst, err = c.appendNumber(c.appendComma(dst), f.elem, w.value, b, p)
 		}
 		if err != nil {
@@ -94,32 +91,7 @@ func (c *scalars) appendNumbers(dst, b []byte, s span, f *planField, p *plan) ([
 	return dst, nil
 }
 
-// appendPacked appends the numbers of one packed field.
-func (c *scalars) appendPacked(dst, b []byte, f *planField, p *plan) (_ []byte, err error) {
-	for i := 0; i < len(b) && err == nil; {
-		var v uint64
-		if v, i = nextPacked(b, i, f.elem); i < 0 {
-			return dst, c.errorAt(varintError(i), p, b, 0)
-		}
-		dst, err = c.appendNumber(c.appendComma(dst), f.elem, v, b, p)
-	}
-	return dst, err
-}
-
-// nextPacked reads the number at b[i] of a packed field and returns the index after it, which is
-// negative on error as in varint.
-func nextPacked(b []byte, i int, o op) (uint64, int) {
-	if o != opFloat64 {
-		return varint(b, i)
-	}
-	if i+8 > len(b) {
-		return 0, -1
-	}
-	return binary.LittleEndian.Uint64(b[i:]), i + 8
-}
-
-// appendMap appends a map with sorted keys. The apiserver writes them sorted, so that no key occurs
-// twice; only other maps are collected and sorted here.
+// appendMap appends a map. The apiserver writes it with ascending keys.
 func (tc *transcoder) appendMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	start, end := len(dst), int(s.end)
 	dst = tc.openList(dst, cbor.Map, int(s.n))
@@ -130,7 +102,7 @@ func (tc *transcoder) appendMap(dst, b []byte, s span, f *planField, p *plan) ([
 			return dst, err
 		}
 		if last != nil && bytes.Compare(last, m.key) >= 0 {
-			return tc.appendUnsortedMap(dst[:start], b, s, f, p)
+			return dst, tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
 		}
 		last = m.key
 		if dst, err = tc.appendMapEntry(dst, m, f, p); err != nil {
@@ -152,21 +124,4 @@ func (tc *transcoder) appendMapEntry(dst []byte, m mapEntry, f *planField, p *pl
 		return tc.appendNumber(dst, f.elem, m.number, nil, p)
 	}
 	return tc.appendValue(dst, f.elem, f.sub, m.value, p)
-}
-
-// appendUnsortedMap appends a map whose keys are out of order or occur twice.
-func (tc *transcoder) appendUnsortedMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
-	low, err := tc.sortEntries(b, s, f, p)
-	if err != nil {
-		return dst, err
-	}
-	start := len(dst)
-	dst = tc.openList(dst, cbor.Map, len(tc.entries)-low)
-	for i := low; i < len(tc.entries); i++ { // tc.entries may be reallocated meanwhile
-		if dst, err = tc.appendMapEntry(dst, tc.entries[i], f, p); err != nil {
-			return dst, err
-		}
-	}
-	tc.popEntries(low)
-	return tc.closeList(dst, cbor.Map, start), nil
 }

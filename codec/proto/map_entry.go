@@ -1,10 +1,5 @@
 package proto
 
-import (
-	"bytes"
-	"slices"
-)
-
 // A mapEntry is one parsed entry of a map. Key and value alias the object.
 type mapEntry struct {
 	key      []byte
@@ -42,31 +37,4 @@ func (src *source) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry, er
 		i = w.end
 	}
 	return m, nil
-}
-
-// sortEntries pushes the entries of a map on the stack tc.entries, sorted by key, and returns the
-// index of the first. Of entries with the same key the last one counts.
-func (tc *transcoder) sortEntries(b []byte, s span, f *planField, p *plan) (low int, err error) {
-	low = len(tc.entries)
-	end := int(s.end)
-	for i, stop := nextElement(b, int(s.start), end, f); i >= 0; i, stop = nextElement(b, stop, end, f) {
-		m, err := tc.readMapEntry(b[i:stop], f, p)
-		if err != nil {
-			return low, err
-		}
-		tc.entries = append(tc.entries, m)
-	}
-	mine := tc.entries[low:]
-	slices.Reverse(mine) // so that the last of equal keys comes first
-	slices.SortStableFunc(mine, func(x, y mapEntry) int { return bytes.Compare(x.key, y.key) })
-	mine = slices.CompactFunc(mine, func(x, y mapEntry) bool { return bytes.Equal(x.key, y.key) })
-	tc.entries = tc.entries[:low+len(mine)]
-	return low, nil
-}
-
-// popEntries pops the entries from index low on. It clears them, because they alias the object and
-// tc outlives it.
-func (tc *transcoder) popEntries(low int) {
-	clear(tc.entries[low:])
-	tc.entries = tc.entries[:low]
 }

@@ -28,7 +28,7 @@ type ObjectMeta struct {
 }
 
 // ParseObjectMeta parses the metadata of a raw object. Errors: ErrTruncated, ErrVarint, ErrTag,
-// ErrWireType. Unknown fields are ignored here; Schema.Check rejects them.
+// ErrWireType, ErrForm. Unknown fields are ignored here; Schema.Check rejects them.
 func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 	b, err := objectMetaBytes(raw)
 	if err != nil {
@@ -68,34 +68,26 @@ func hasWrongMetaType(f field) bool {
 	return f.typ != wireBytes && f.num < 64 && 1<<f.num&known != 0
 }
 
-// objectMetaBytes returns the ObjectMeta message of a raw object, or nil if there is none. If the
-// message comes in several parts, they are joined, which is how protobuf merges messages; only then
-// does it allocate. Each part must be well-formed by itself.
-func objectMetaBytes(raw []byte) (joined []byte, err error) {
-	found := false
+// objectMetaBytes returns the ObjectMeta message of a raw object, or nil if there is none. Error: ErrForm for a message in
+// several parts.
+func objectMetaBytes(raw []byte) (meta []byte, err error) {
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
-		if err == nil && f.num == objectMeta && f.typ != wireBytes {
+		switch {
+		case err != nil || f.num != objectMeta:
+		case f.typ != wireBytes:
 			err = ErrWireType
+		case meta != nil:
+			err = ErrForm
+		default:
+			meta = raw[f.start:f.end:f.end]
 		}
 		if err != nil {
 			return nil, withOffset(err, "object", i)
 		}
-		switch {
-		case f.num != objectMeta:
-		case !found:
-			joined, found = raw[f.start:f.end:f.end], true
-		default:
-			for _, part := range [][]byte{joined, raw[f.start:f.end]} {
-				if offset, err := wellFormed(part); err != nil {
-					return nil, withOffset(err, "metadata", offset)
-				}
-			}
-			joined = append(joined, raw[f.start:f.end]...)
-		}
 		i = f.end
 	}
-	return joined, nil
+	return meta, nil
 }
 
 // checkStringEntry validates a map entry for parseStringEntry.

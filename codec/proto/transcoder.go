@@ -10,19 +10,11 @@ import (
 // maxDepth bounds how deep messages, and JSON inside them, may nest.
 const maxDepth = 10000
 
-// maxMergeFactor bounds the bytes copied to merge messages that come in several parts, as a
-// multiple of the object's length. The apiserver never sends such messages.
-const maxMergeFactor = 64
-
 // A transcoder is the state of one walk over one raw object. Transcoders are pooled.
 type transcoder struct {
 	scalars
-	entries []mapEntry // a stack of the maps whose entries must be sorted
-	scratch []byte     // for output of Check
-
-	depth       int  // levels of messages that are open
-	mergedBytes int  // bytes copied so far to merge messages
-	fragmented  bool // Check has seen a singular message in several parts
+	scratch []byte // for output of Check
+	depth   int    // levels of messages that are open
 }
 
 // scalars are the values that are written without a walk.
@@ -40,12 +32,12 @@ type source struct {
 // A span is the position of a field in its message.
 type span struct {
 	start, end uint32 // of the payload; of a repeated field, from its first tag to its last end
-	n          uint32 // occurrences; for packed numbers, elements
+	n          uint32 // occurrences
 }
 
 var transcoderPool = sync.Pool{New: func() any { return new(transcoder) }}
 
-// maxPooled bounds the scratch that a pooled transcoder keeps, in spans, entries and bytes.
+// maxPooled bounds the scratch that a pooled transcoder keeps, in spans and bytes.
 // Transcoders that have grown beyond it are not pooled.
 const maxPooled = 1 << 16
 
@@ -61,16 +53,15 @@ func newTranscoder(raw []byte) (*transcoder, error) {
 
 // free returns tc to the pool.
 func (tc *transcoder) free() {
-	if cap(tc.spans) > maxPooled || cap(tc.entries) > maxPooled || cap(tc.scratch) > maxPooled {
+	if cap(tc.spans) > maxPooled || cap(tc.scratch) > maxPooled {
 		return
 	}
-	tc.popEntries(0) // left behind by an error
-	*tc = transcoder{scalars: scalars{source: source{spans: tc.spans[:0]}}, entries: tc.entries[:0], scratch: tc.scratch[:0]}
+	*tc = transcoder{scalars: scalars{source: source{spans: tc.spans[:0]}}, scratch: tc.scratch[:0]}
 	transcoderPool.Put(tc)
 }
 
 // offset returns the offset of b[i] in the raw object: every slice of the object ends where its
-// memory ends. Merged messages are copies; there it returns i.
+// memory ends. In other memory, such as embedded JSON that was CBOR, it returns i.
 func (src *source) offset(b []byte, i int) int {
 	if at := cap(src.root) - cap(b) + i; at >= 0 && at <= len(src.root) {
 		return at
@@ -147,15 +138,9 @@ func (src *source) indexFields(b []byte, p *plan) (spans []span, present set, er
 			return nil, present, src.fieldErrorAt(ErrTag, p, num, b, head)
 		}
 		i = end
-		n := uint32(1)
 		switch {
 		case uint8(tag&7) != w.typ:
-			if n, err = packed(b[start:end], w, tag); err != nil {
-				return nil, present, src.fieldErrorAt(err, p, num, b, head)
-			}
-			if n == 0 {
-				continue // an empty packed field has no elements
-			}
+			return nil, present, src.fieldErrorAt(wrongType(w, int(tag&7)), p, num, b, head)
 		case w.skipZero && (start == end || end-start == 1 && b[start] == 0 && w.typ == wireVarint):
 			present &^= 1 << (w.field & 63) // counts as absent
 			continue
@@ -167,9 +152,9 @@ func (src *source) indexFields(b []byte, p *plan) (spans []span, present set, er
 			if w.repeated {
 				start = head
 			}
-			*s = span{uint32(start), uint32(end), n}
+			*s = span{uint32(start), uint32(end), 1}
 		case w.repeated:
-			s.end, s.n = uint32(end), s.n+n
+			s.end, s.n = uint32(end), s.n+1
 		default:
 			*s = span{uint32(start), uint32(end), s.n + 1}
 		}
@@ -192,24 +177,12 @@ func unknownTag(num uint64) error {
 	return ErrUnknownField
 }
 
-// packed counts the numbers in a packed field: repeated numbers may come as one length-delimited
-// field.
-func packed(b []byte, w *wireField, tag uint64) (n uint32, err error) {
-	if tag&7 != wireBytes || !w.repeated {
-		return 0, ErrWireType
+// wrongType returns the sentinel for another wire type than that of the field: repeated numbers may be packed.
+func wrongType(w *wireField, typ int) error {
+	if typ == wireBytes && w.repeated {
+		return ErrForm
 	}
-	if w.typ == wireFixed64 {
-		if len(b)%8 != 0 {
-			return 0, ErrTruncated
-		}
-		return uint32(len(b) / 8), nil
-	}
-	for i := 0; i < len(b); n++ {
-		if _, i = varint(b, i); i < 0 {
-			return 0, varintError(i)
-		}
-	}
-	return n, nil
+	return ErrWireType
 }
 
 // nextElement finds the payload of the first occurrence of f in b from i on, which must be the
@@ -237,29 +210,10 @@ func nextElement(b []byte, i, end int, f *planField) (start, stop int) {
 	return -1, -1
 }
 
-// messageBytes returns the payload of a singular message field. If the field comes in several
-// parts, they are joined, which is how protobuf merges messages.
+// messageBytes returns the payload of a singular message field, which must come in one part.
 func (tc *transcoder) messageBytes(b []byte, s span, p *plan, num int) ([]byte, error) {
-	if s.n == 1 {
-		return b[s.start:s.end], nil
+	if s.n != 1 {
+		return nil, tc.fieldErrorAt(ErrForm, p, uint64(num), b, int(s.start))
 	}
-	var joined []byte
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		if err != nil {
-			return nil, tc.errorAt(err, p, b, i)
-		}
-		if f.num == num {
-			part := b[f.start:f.end]
-			if offset, err := wellFormed(part); err != nil {
-				return nil, tc.errorAt(err, p, part, offset)
-			}
-			joined = append(joined, part...)
-		}
-		i = f.end
-	}
-	if tc.mergedBytes += len(joined); tc.mergedBytes > maxMergeFactor*len(tc.root) {
-		return nil, tc.fieldErrorAt(ErrTooLarge, p, uint64(num), b, 0)
-	}
-	return joined, nil
+	return b[s.start:s.end], nil
 }

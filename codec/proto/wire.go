@@ -106,19 +106,6 @@ func fixed(b []byte, f field, n int) (field, error) {
 	return f, nil
 }
 
-// wellFormed returns an error unless b is a sequence of complete fields, with the offset of the
-// first that is not.
-func wellFormed(b []byte) (int, error) {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		if err != nil {
-			return i, err
-		}
-		i = f.end
-	}
-	return len(b), nil
-}
-
 // bytesSize returns the size of a length-delimited field of n bytes: tag, length, payload. The
 // field number must be below 16.
 func bytesSize(n int) int {
