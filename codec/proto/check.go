@@ -118,17 +118,8 @@ func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *pl
 
 // checkStringList checks a slice type that is a message of its own, and counts its elements.
 func (src *source) checkStringList(b []byte, p *plan) (n int, err error) {
-	for i := 0; i < len(b); n++ {
-		f, err := readField(b, i)
-		if err == nil && (f.num != 1 || f.typ != wireBytes) {
-			err = ErrUnknownField
-		}
-		if err != nil {
-			return n, src.errorAt(err, p, b, i)
-		}
-		i = f.end
-	}
-	return n, nil
+	err = src.fields(b, p, allBytes[:1], func(field, []byte) { n++ })
+	return n, err
 }
 
 // checkEmbedded checks JSON inside a message by compacting it into scratch space.

@@ -40,39 +40,23 @@ var customTypes = map[reflect.Type]op{
 	reflect.TypeFor[apiextensionsv1beta1.JSONSchemaPropsOrStringArray](): opSchemaOrStrings,
 }
 
+// The wire types of fields that are all numbers, and of those of intstr.IntOrString.
+var (
+	allVarints       = []uint8{wireVarint, wireVarint}
+	intOrStringTypes = []uint8{wireVarint, wireVarint, wireBytes}
+)
+
 // readDuration reads metav1.Duration{1: nanoseconds}.
 func (src *source) readDuration(b []byte, p *plan) (d time.Duration, err error) {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil:
-			return d, src.errorAt(err, p, b, i)
-		case f.num != 1:
-			return d, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
-		case f.typ != wireVarint:
-			return d, src.errorAt(ErrWireType, p, b, i)
-		}
-		d, i = time.Duration(f.value), f.end
-	}
-	return d, nil
+	err = src.fields(b, p, allVarints[:1], func(f field, _ []byte) { d = time.Duration(f.value) })
+	return d, err
 }
 
 // readSingleString reads a message whose only field is a string or bytes with number 1, and reports
 // whether the field is present. The last occurrence counts.
 func (src *source) readSingleString(b []byte, p *plan) (s []byte, found bool, err error) {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil:
-			return nil, false, src.errorAt(err, p, b, i)
-		case f.num != 1:
-			return nil, false, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
-		case f.typ != wireBytes:
-			return nil, false, src.errorAt(ErrWireType, p, b, i)
-		}
-		s, found, i = b[f.start:f.end], true, f.end
-	}
-	return s, found, nil
+	err = src.fields(b, p, allBytes[:1], func(_ field, v []byte) { s, found = v, true })
+	return s, found, err
 }
 
 // An intOrString is a decoded intstr.IntOrString.
@@ -86,23 +70,17 @@ type intOrString struct {
 // and 1 for strings.
 func (src *source) readIntOrString(b []byte, p *plan) (v intOrString, err error) {
 	typ := uint64(0)
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil:
-			return v, src.errorAt(err, p, b, i)
-		case f.num == 1 && f.typ == wireVarint:
+	if err := src.fields(b, p, intOrStringTypes, func(f field, text []byte) {
+		switch f.num {
+		case 1:
 			typ = f.value
-		case f.num == 2 && f.typ == wireVarint:
+		case 2:
 			v.number = int32(f.value)
-		case f.num == 3 && f.typ == wireBytes:
-			v.text = b[f.start:f.end]
-		case f.num > 3:
-			return v, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
 		default:
-			return v, src.errorAt(ErrWireType, p, b, i)
+			v.text = text
 		}
-		i = f.end
+	}); err != nil {
+		return v, err
 	}
 	if typ > 1 {
 		return v, src.errorAt(ErrValue, p, b, 0)

@@ -15,6 +15,22 @@ const (
 	typeMetaKind       = 2
 )
 
+// allBytes are wire types of fields that are all text, bytes or messages.
+var allBytes = []uint8{wireBytes, wireBytes, wireBytes, wireBytes}
+
+// parsePair parses a message with two fields of text or bytes: a TypeMeta, an entry of a map, or a WatchEvent. Unknown
+// fields are ignored.
+func parsePair(b []byte) (first, second []byte, err error) {
+	_, err = walk(b, allBytes[:2], false, func(f field, v []byte) {
+		if f.num == 1 {
+			first = v
+		} else {
+			second = v
+		}
+	})
+	return first, second, err
+}
+
 // envelopeTail follows the raw message: contentEncoding and contentType, which are always written
 // and always empty.
 const envelopeTail = "\x1a\x00\x22\x00"
@@ -39,55 +55,26 @@ func ParseEnvelope(b []byte) (Unknown, error) {
 	if !isEnvelope(b) {
 		return u, withOffset(ErrMagic, "envelope", 0)
 	}
-	for i := len(magic); i < len(b); {
-		f, err := readField(b, i)
-		if err == nil {
-			err = u.set(f, b[f.start:f.end])
+	var typeMeta []byte
+	i, err := walk(b[len(magic):], allBytes[:unknownContentType], false, func(f field, v []byte) {
+		switch f.num {
+		case unknownTypeMeta:
+			typeMeta = v
+		case unknownRaw:
+			u.Raw = v
+		case unknownContentEncoding:
+			u.ContentEncoding = v
+		case unknownContentType:
+			u.ContentType = v
 		}
-		if err != nil {
-			return Unknown{}, withOffset(err, "envelope", i)
-		}
-		i = f.end
+	})
+	if err != nil {
+		return Unknown{}, withOffset(err, "envelope", len(magic)+i)
+	}
+	if u.APIVersion, u.Kind, err = parsePair(typeMeta); err != nil {
+		return Unknown{}, withOffset(err, "envelope", len(magic))
 	}
 	return u, nil
-}
-
-// set stores one field of the envelope.
-func (u *Unknown) set(f field, payload []byte) error {
-	if f.num <= unknownContentType && f.typ != wireBytes {
-		return ErrWireType
-	}
-	switch f.num {
-	case unknownTypeMeta:
-		return u.setTypeMeta(payload)
-	case unknownRaw:
-		u.Raw = payload
-	case unknownContentEncoding:
-		u.ContentEncoding = payload
-	case unknownContentType:
-		u.ContentType = payload
-	}
-	return nil
-}
-
-// setTypeMeta stores runtime.TypeMeta{1: apiVersion, 2: kind}.
-func (u *Unknown) setTypeMeta(b []byte) error {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil:
-			return withOffset(err, "TypeMeta", i)
-		case f.num > typeMetaKind:
-		case f.typ != wireBytes:
-			return withOffset(ErrWireType, "TypeMeta", i)
-		case f.num == typeMetaAPIVersion:
-			u.APIVersion = b[f.start:f.end]
-		default:
-			u.Kind = b[f.start:f.end]
-		}
-		i = f.end
-	}
-	return nil
 }
 
 // envelopeSize returns the length of an envelope around a message of rawSize bytes.

@@ -20,21 +20,13 @@ func (src *source) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry, er
 			return m, nil
 		}
 	}
-	for i := 0; i < len(b); {
-		w, err := readField(b, i)
-		switch {
-		case err != nil:
-			return m, src.errorAt(err, p, b, i)
-		case w.num == entryKey && w.typ == wireBytes:
-			m.key = b[w.start:w.end]
-		case w.num == entryValue && w.typ == int(f.elem.wireType()):
-			m.value, m.number, m.hasValue = b[w.start:w.end], w.value, true
-		case w.num > entryValue:
-			return m, src.fieldErrorAt(ErrUnknownField, p, uint64(w.num), b, i)
-		default:
-			return m, src.errorAt(ErrWireType, p, b, i)
+	types := [...]uint8{wireBytes, f.elem.wireType()}
+	err = src.fields(b, p, types[:], func(w field, v []byte) {
+		if w.num == entryKey {
+			m.key = v
+		} else {
+			m.value, m.number, m.hasValue = v, w.value, true
 		}
-		i = w.end
-	}
-	return m, nil
+	})
+	return m, err
 }

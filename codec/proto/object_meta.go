@@ -41,7 +41,7 @@ func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 			err = ErrWireType
 		}
 		if err == nil && (f.num == metaLabels || f.num == metaAnnotations) {
-			err = checkStringEntry(b[f.start:f.end])
+			_, _, err = parsePair(b[f.start:f.end])
 		}
 		if err != nil {
 			return ObjectMeta{}, withOffset(err, "metadata", i)
@@ -90,39 +90,6 @@ func objectMetaBytes(raw []byte) (meta []byte, err error) {
 	return meta, nil
 }
 
-// checkStringEntry validates a map entry for parseStringEntry.
-func checkStringEntry(b []byte) error {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		if err != nil {
-			return err
-		}
-		if f.num <= entryValue && f.typ != wireBytes {
-			return ErrWireType
-		}
-		i = f.end
-	}
-	return nil
-}
-
-// parseStringEntry parses a map entry of strings that has passed checkStringEntry.
-func parseStringEntry(b []byte) (key, value []byte) {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		if err != nil {
-			return key, value
-		}
-		switch f.num {
-		case entryKey:
-			key = b[f.start:f.end]
-		case entryValue:
-			value = b[f.start:f.end]
-		}
-		i = f.end
-	}
-	return key, value
-}
-
 // Labels yields the labels in wire order; the apiserver writes them in key order. A key that is on
 // the wire twice is yielded twice, and the last occurrence counts.
 func (m ObjectMeta) Labels(yield func(key, value []byte) bool) {
@@ -146,8 +113,11 @@ func (m ObjectMeta) entries(num int, yield func(key, value []byte) bool) {
 		if err != nil {
 			return
 		}
-		if f.num == num && !yield(parseStringEntry(m.raw[f.start:f.end])) {
-			return
+		if f.num == num {
+			key, value, _ := parsePair(m.raw[f.start:f.end]) // checked
+			if !yield(key, value) {
+				return
+			}
 		}
 		i = f.end
 	}

@@ -94,11 +94,8 @@ func AppendWithoutAnnotations(dst, raw []byte, keys ...string) ([]byte, error) {
 		if f.typ != wireBytes {
 			return false, ErrWireType
 		}
-		if err := checkStringEntry(b[f.start:f.end]); err != nil {
-			return false, err
-		}
-		key, _ := parseStringEntry(b[f.start:f.end])
-		return slices.Contains(keys, string(key)), nil
+		key, _, err := parsePair(b[f.start:f.end])
+		return slices.Contains(keys, string(key)), err
 	})
 }
 

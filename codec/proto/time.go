@@ -2,11 +2,8 @@ package proto
 
 import "time"
 
-// Field numbers of metav1.Timestamp.
-const (
-	timestampSeconds = 1
-	timestampNanos   = 2
-)
+// timestampSeconds is the first of the two field numbers of metav1.Timestamp.
+const timestampSeconds = 1
 
 // zeroTime is the zero time.Time in Unix seconds, which is printed as null.
 const zeroTime = -62135596800
@@ -22,23 +19,14 @@ func (src *source) readTimestamp(b []byte, p *plan) (t timestamp, err error) {
 	if len(b) == 0 {
 		return timestamp{seconds: zeroTime}, nil
 	}
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil:
-			return t, src.errorAt(err, p, b, i)
-		case f.num > timestampNanos:
-			return t, src.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
-		case f.typ != wireVarint:
-			return t, src.errorAt(ErrWireType, p, b, i)
-		case f.num == timestampSeconds:
+	err = src.fields(b, p, allVarints, func(f field, _ []byte) {
+		if f.num == timestampSeconds {
 			t.seconds = int64(f.value)
-		default:
+		} else {
 			t.nanos = int64(int32(f.value))
 		}
-		i = f.end
-	}
-	return t, nil
+	})
+	return t, err
 }
 
 // appendSeconds appends the time as RFC 3339 in UTC. Fractions of a second are dropped, as

@@ -79,6 +79,14 @@ func (src *source) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int)
 	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, src.offset(b, i), err)
 }
 
+// fields is walk for a message of few fields, all of them known. It wraps its errors.
+func (src *source) fields(b []byte, p *plan, types []uint8, do func(f field, v []byte)) error {
+	if i, err := walk(b, types, true, do); err != nil {
+		return src.errorAt(err, p, b, i)
+	}
+	return nil
+}
+
 // enter counts a level of nesting. Error: ErrTooDeep.
 func (tc *transcoder) enter(p *plan, b []byte) error {
 	if tc.depth++; tc.depth > maxDepth {

@@ -1,6 +1,9 @@
 package proto
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // framePrefix is the length of a frame's prefix: the size of the rest as four bytes, big-endian.
 const framePrefix = 4
@@ -17,41 +20,14 @@ const (
 // metav1.WatchEvent. It returns the event type, such as ADDED, and the enveloped object; both alias
 // b. Unknown fields are ignored. It returns the errors of ParseEnvelope.
 func ParseEvent(b []byte) (typ, object []byte, err error) {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil || f.num > eventObject:
-		case f.typ != wireBytes:
-			err = ErrWireType
-		case f.num == eventType:
-			typ = b[f.start:f.end]
-		default:
-			object, err = parseRawExtension(object, b[f.start:f.end])
-		}
-		if err != nil {
-			return nil, nil, withOffset(err, "watch event", i)
-		}
-		i = f.end
+	typ, extension, err := parsePair(b)
+	if err == nil {
+		_, err = walk(extension, allBytes[:extensionRaw], false, func(_ field, v []byte) { object = v })
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("watch event: %w", err)
 	}
 	return typ, object, nil
-}
-
-// parseRawExtension returns the raw bytes of a RawExtension, or was if it has none.
-func parseRawExtension(was, b []byte) ([]byte, error) {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil:
-			return nil, err
-		case f.num != extensionRaw:
-		case f.typ != wireBytes:
-			return nil, ErrWireType
-		default:
-			was = b[f.start:f.end]
-		}
-		i = f.end
-	}
-	return was, nil
 }
 
 // eventSize returns the length of a watch frame, prefix included, for an enveloped object of
