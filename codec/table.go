@@ -27,16 +27,12 @@ func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) 
 	if s.B, err = t.object.AppendObject(s.B, src, false); err != nil {
 		return dst, err
 	}
-	meta, err := json.ParseObjectMeta(s.B)
-	if err != nil {
-		return dst, err
-	}
 	base := len(dst)
 	dst = appendTypeMeta(dst, "Table", t.version)
 	dst = append(dst, `,"metadata":{`...)
-	if len(meta.ResourceVersion) > 0 {
+	if rv, _ := json.Value(s.B).Get("metadata", "resourceVersion").Bytes(); len(rv) > 0 {
 		dst = append(dst, `"resourceVersion":`...)
-		dst = json.AppendString(dst, meta.ResourceVersion)
+		dst = json.AppendString(dst, rv)
 	}
 	dst = append(dst, `},"columnDefinitions":`...)
 	if first || t.columns.RepeatsDefinitions() {

@@ -7,23 +7,21 @@ package json
 // The error is ErrNotObject, or ErrNoField if obj has no metadata.resourceVersion; dst is then
 // returned unchanged.
 func AppendWithResourceVersion(dst, obj []byte, rv string) ([]byte, error) {
-	m := membersOf(obj)
-	if m.bad {
-		return dst, At(ErrNotObject, "object", m.pos)
-	}
-	for m.next() {
-		if !m.is("metadata") {
-			continue
+	base, found := len(dst), false
+	dst, err := appendWithout(dst, obj, "metadata", func(dst []byte, metadata Value) ([]byte, error) {
+		if metadata.Kind() != Object {
+			return dst, nil
 		}
-		for in := membersOf(m.val); in.next(); {
-			if in.is("resourceVersion") {
-				start := m.start + in.start
-				dst = append(dst, obj[:start]...)
-				dst = AppendString(dst, rv)
-				return append(dst, obj[start+len(in.val):]...), nil
-			}
-		}
-		break
+		return appendWithout(dst, metadata, "resourceVersion", func(dst []byte, _ Value) ([]byte, error) {
+			found = true
+			return AppendString(dst, rv), nil
+		})
+	})
+	if err == nil && !found {
+		err = At(ErrNoField, "metadata.resourceVersion", 0)
 	}
-	return dst, At(ErrNoField, "metadata.resourceVersion", m.pos)
+	if err != nil {
+		return dst[:base], err
+	}
+	return dst, nil
 }

@@ -13,9 +13,9 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// SkipSpace returns the index of the first byte from i on that is not JSON space; len(b) if there
+// skipSpace returns the index of the first byte from i on that is not JSON space; len(b) if there
 // is none.
-func SkipSpace(b []byte, i int) int {
+func skipSpace(b []byte, i int) int {
 	for i < len(b) && isSpace(b[i]) {
 		i++
 	}
@@ -24,17 +24,17 @@ func SkipSpace(b []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// StringFlags tell how the raw bytes between the quotes of a string become text.
-type StringFlags uint8
+// stringFlags tell how the raw bytes between the quotes of a string become text.
+type stringFlags uint8
 
 const (
-	Escaped  StringFlags = 1 << iota // they contain a backslash
-	NonASCII                         // they contain a byte above 0x7f, valid UTF-8 or not
+	escaped  stringFlags = 1 << iota // they contain a backslash
+	nonASCII                         // they contain a byte above 0x7f, valid UTF-8 or not
 )
 
 // SkipString skips the string whose opening quote is b[i]. Its raw bytes are b[i+1:end-1]. It reads
 // eight bytes per step, because most bytes of an object are in strings.
-func SkipString(b []byte, i int) (end int, t StringFlags) {
+func SkipString(b []byte, i int) (end int, t stringFlags) {
 	var high uint64
 	for i++; ; {
 		for i+8 <= len(b) {
@@ -57,11 +57,11 @@ func SkipString(b []byte, i int) (end int, t StringFlags) {
 		}
 		if b[i] == '"' {
 			if high&highBits != 0 {
-				t |= NonASCII
+				t |= nonASCII
 			}
 			return i + 1, t
 		}
-		t |= Escaped
+		t |= escaped
 		i += 2
 	}
 }
@@ -97,12 +97,12 @@ func skipValue(b []byte, i int) int {
 	case c == '{' || c == '[':
 		return skipContainer(b, i)
 	default:
-		return SkipScalar(b, i)
+		return skipScalar(b, i)
 	}
 }
 
-// SkipScalar skips the number or literal at b[i]: all letters, digits, signs and points.
-func SkipScalar(b []byte, i int) int {
+// skipScalar skips the number or literal at b[i]: all letters, digits, signs and points.
+func skipScalar(b []byte, i int) int {
 	start := i
 	for i < len(b) && class[b[i]]&scalar != 0 {
 		i++

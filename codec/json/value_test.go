@@ -226,7 +226,7 @@ func exercise(b []byte) {
 	AppendWithResourceVersion(nil, b, "1")
 	AppendWithoutTypeMeta(nil, b)
 	AppendWithTypeMeta(nil, b, "v1", "Pod")
-	skipValue(b, SkipSpace(b, 0))
+	skipValue(b, skipSpace(b, 0))
 }
 
 func walk(v Value, depth int) {

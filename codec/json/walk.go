@@ -7,20 +7,20 @@ type members struct {
 	pos int  // index of the next token
 	bad bool // the object is malformed at pos
 
-	name   []byte      // raw, between the quotes
-	flags  StringFlags // of the name
-	nameAt int         // index in b of the name's opening quote
+	name   Value // a string
+	nameAt int   // index in b of the name
+	plain  bool  // the name is its raw bytes
 	val    Value
 	start  int // index in b of val
 }
 
 // membersOf iterates over b. If b is not an object there are no members and bad is set.
 func membersOf(b []byte) members {
-	i := SkipSpace(b, 0)
+	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return members{b: b, pos: i, bad: true}
 	}
-	return members{b: b, pos: SkipSpace(b, i+1)}
+	return members{b: b, pos: skipSpace(b, i+1)}
 }
 
 // next moves to the next member and reports whether there is one. After the last, bad reports
@@ -35,20 +35,20 @@ func (m *members) next() bool {
 	if end < 0 {
 		return m.fail(i)
 	}
-	m.nameAt, m.name, m.flags = i, b[i+1:end-1:end-1], t
-	i = SkipSpace(b, end)
+	m.nameAt, m.name, m.plain = i, b[i:end:end], t == 0
+	i = skipSpace(b, end)
 	if i >= len(b) || b[i] != ':' {
 		return m.fail(i)
 	}
-	m.start = SkipSpace(b, i+1)
+	m.start = skipSpace(b, i+1)
 	if end = skipValue(b, m.start); end < 0 {
 		return m.fail(m.start)
 	}
 	m.val = Value(b[m.start:end:end])
-	i = SkipSpace(b, end)
+	i = skipSpace(b, end)
 	switch {
 	case i < len(b) && b[i] == ',':
-		m.pos = SkipSpace(b, i+1)
+		m.pos = skipSpace(b, i+1)
 		if m.pos >= len(b) || b[m.pos] != '"' {
 			return m.fail(m.pos)
 		}
@@ -67,14 +67,17 @@ func (m *members) fail(i int) bool {
 
 // is reports whether the name of the current member is name.
 func (m *members) is(name string) bool {
-	if m.flags == 0 {
-		return string(m.name) == name
-	}
-	return string(unquote(m.name, m.flags)) == name
+	return string(m.key()) == name
 }
 
 // key returns the name of the current member, unescaped.
-func (m *members) key() []byte { return unquote(m.name, m.flags) }
+func (m *members) key() []byte {
+	if m.plain {
+		return m.name[1 : len(m.name)-1 : len(m.name)-1]
+	}
+	key, _ := m.name.Bytes()
+	return key
+}
 
 // elements iterates over the elements of one array, in the way of members.
 type elements struct {
@@ -84,11 +87,11 @@ type elements struct {
 }
 
 func elementsOf(b []byte) elements {
-	i := SkipSpace(b, 0)
+	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '[' {
 		return elements{}
 	}
-	return elements{b: b, pos: SkipSpace(b, i+1)}
+	return elements{b: b, pos: skipSpace(b, i+1)}
 }
 
 // next moves to the next element and reports whether there is one.
@@ -99,10 +102,10 @@ func (e *elements) next() bool {
 		return false // the closing bracket, or malformed
 	}
 	e.val = Value(b[e.pos:end:end])
-	i := SkipSpace(b, end)
+	i := skipSpace(b, end)
 	switch {
 	case i < len(b) && b[i] == ',':
-		e.pos = SkipSpace(b, i+1)
+		e.pos = skipSpace(b, i+1)
 	case i < len(b) && b[i] == ']':
 		e.pos = i
 	default:

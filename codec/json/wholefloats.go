@@ -13,7 +13,7 @@ func AppendWithoutPoints(dst, src []byte) []byte {
 		case c == '"':
 			end, _ = SkipString(src, i)
 		case c == '-' || '0' <= c && c <= '9':
-			end = SkipScalar(src, i)
+			end = skipScalar(src, i)
 			if number := src[i:end]; bytes.HasSuffix(number, []byte(point)) {
 				dst = append(dst, number[:len(number)-len(point)]...)
 				i = end

@@ -178,13 +178,13 @@ func appendObjects(dst, js []byte, i int) ([]byte, int) {
 			i++
 		}
 		end, _ := json.SkipString(js, i)
-		name := js[i+1 : end-1]
+		name := json.Value(js[i:end])
 		if n > 0 && bytes.Compare(last, name) >= 0 {
 			return dst, -1
 		}
 		last = name
 		text := len(dst)
-		dst = json.AppendUnquoted(append(dst, 0), name)
+		dst, _ = name.AppendText(append(dst, 0))
 		dst = setHead(dst, text, cbor.Bytes, len(dst)-text-1)
 		if dst, i = appendObjects(dst, js, end+1); i < 0 {
 			return dst, -1
