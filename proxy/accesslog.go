@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"sluice/proxy/clients"
 	"sluice/proxy/flood"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -106,28 +107,15 @@ func mayKnowSource(info *request.Info, code int) bool {
 // opens reports whether a response with this status code starts a watch.
 func (l *loggedRequest) opens(code int) bool { return l.info.Verb == "watch" && code == http.StatusOK }
 
-// class returns the class in which the request is kept.
-func (l *loggedRequest) class(code int) int {
-	switch info := l.info; {
-	case isRefusal(info, code):
-		return why.KeptRefused
-	case code == 0, code >= http.StatusInternalServerError, info.Outcome.Unanswered, info.Outcome.End.IsFailure():
-		return why.KeptFailed
-	case info.Outcome.Source == request.SourceCache:
-		return why.KeptServed
-	}
-	return why.KeptPassed
-}
-
 // keep adds the request to the last ones, for the page and sluice why.
 func (l *loggedRequest) keep(code int) {
 	info := l.info
 	q := why.Request{
-		Code: code, Reason: info.Outcome.Reason, End: string(info.Outcome.End), Exists: exists(l.r, info, code), Known: info.Caller != request.Unauthenticated,
+		Code: code, Source: clients.Sources[clientSource(info)], Reason: info.Outcome.Reason, End: string(info.Outcome.End), Exists: exists(l.r, info, code), Known: info.Caller != request.Unauthenticated,
 		Verb: verbOf(l.r, info), User: info.User, Agent: l.r.UserAgent(),
 		Resource: info.Resource, Version: info.APIVersion, Group: info.APIGroup,
 	}
-	l.kept.Add(l.class(code), &q)
+	l.kept.Add(outcomeOf(info, code), &q)
 }
 
 func (l *loggedRequest) end() {
@@ -154,7 +142,7 @@ func (l *loggedRequest) line(took time.Duration) *zapcore.CheckedEntry {
 	}
 	answered := l.Code < http.StatusBadRequest || l.Code == http.StatusNotFound || l.Code == http.StatusConflict
 	slow := took >= slowAfter && kindOf(l.info) != "longRunning"
-	return l.log.Check(l.level(slow || !answered || l.class(l.Code) == why.KeptFailed), "request")
+	return l.log.Check(l.level(slow || !answered || outcomeOf(l.info, l.Code) == clients.Failed), "request")
 }
 
 // slowAfter is from when on a request is slow: the objective of the apiserver for most of its requests.

@@ -80,13 +80,13 @@ func (c *costs) add(l *loggedRequest, ended bool) {
 		encoded = info.Encoded
 	}
 	u := clients.Use{
-		Key: clientKey(r, info, l.Code), Verb: clientVerb(info), Outcome: clientOutcome(info, l.Code), Reason: info.Outcome.Reason,
+		Key: clientKey(r, info, l.Code), Verb: clientVerb(info), Outcome: outcomeOf(info, l.Code), Source: clientSource(info), Reason: info.Outcome.Reason,
 		Ended: ended, Address: host(r), Took: time.Since(l.info.Received), Format: c.format, Compressed: c.compressed, Scanned: info.Scanned,
 		Encoded: encoded - c.encoded, Sent: l.Bytes - c.sent, Events: info.Events - c.events, Listed: info.Listed - c.listed,
 	}
 	c.encoded, c.sent, c.events, c.listed = encoded, l.Bytes, info.Events, info.Listed
 	worth := l.metrics.Clients.Add(&u)
-	if u.Outcome == clients.Served {
+	if u.Source == clients.ByCache {
 		l.metrics.avoided.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource).Add(worth.Seconds())
 	}
 }
@@ -137,14 +137,27 @@ func clientVerb(info *request.Info) clients.Verb {
 	return clients.OtherVerb
 }
 
-func clientOutcome(info *request.Info, code int) clients.Outcome {
+func clientSource(info *request.Info) clients.Source {
+	switch {
+	case info.Outcome.Source == request.SourceCache:
+		return clients.ByCache
+	case info.Outcome.Source == request.SourceGateway, info.Outcome.Unanswered:
+		return clients.BySluice
+	}
+	return clients.ByApiserver
+}
+
+// outcomeOf returns the outcome of a request, for every list and count.
+func outcomeOf(info *request.Info, code int) clients.Outcome {
 	switch source := info.Outcome.Source; {
+	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusTooManyRequests:
+		return clients.Refused
+	case code == 0, code >= http.StatusInternalServerError, info.Outcome.End.IsFailure():
+		return clients.Failed
 	case source == request.SourceCache:
 		return clients.Served
-	case source == request.SourceGateway, code == http.StatusTooManyRequests && info.Outcome.Unanswered:
+	case source == request.SourceGateway && code >= http.StatusBadRequest:
 		return clients.Refused
-	case code >= http.StatusOK && code < http.StatusBadRequest:
-		return clients.Passed
 	}
-	return clients.Failed
+	return clients.Passed
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +89,59 @@ func TestRowsAndTheRestAreAllRequests(t *testing.T) {
 		if n == 0 {
 			t.Errorf("none %s", outcome)
 		}
+	}
+}
+
+// TestRefusalsAreTheSameNumberEverywhere: in the table of clients, in the last requests of the user, and in the metrics.
+func TestRefusalsAreTheSameNumberEverywhere(t *testing.T) {
+	registry, kept := prometheus.NewRegistry(), new(why.Ring)
+	m := NewMetrics(registry)
+	h := chain(http.HandlerFunc(behave), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), kept))
+	send := func(user string, n int) {
+		for range n {
+			r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
+			r.Header.Set("X-User", user)
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+	}
+	const refused, passed = "user-3", "user-1" // by what behave does
+	send(refused, 346)
+	send(passed, 1000)
+	rows := map[string]*clients.Row{}
+	for _, r := range m.Clients.List(true).Items {
+		if rows[r.User] == nil {
+			rows[r.User] = &r
+		}
+	}
+	row := rows[refused]
+	if row.Count("refused") != 346 || row.Count("passed")+row.Count("failed") != 0 || row.RefusedBecause != clients.RefusedByApiserver {
+		t.Errorf("row %+v", row)
+	}
+	last := kept.Last(clients.Refused, url.Values{"user": {refused}, "code": {"403"}}, true)
+	for _, seen := range last {
+		if seen.User != refused || seen.Source != "upstream" || seen.Outcome != "refused" {
+			t.Errorf("kept %+v", seen)
+		}
+	}
+	if others := len(kept.Last(clients.Passed, url.Values{"user": {refused}}, true)); len(last) != min(346, 200) || others != 0 {
+		t.Errorf("%d refusals and %d others are kept", len(last), others)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, f := range families {
+		for _, series := range f.GetMetric() {
+			for _, l := range series.GetLabel() {
+				if f.GetName() == "sluice_request_total" && l.GetName() == "code" {
+					counted[l.GetValue()] += series.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	if counted["403"] != 346 || counted["200"] != 1000 {
+		t.Errorf("metrics %v", counted)
 	}
 }
 

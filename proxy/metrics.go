@@ -42,8 +42,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		reads: serve.NewMetrics(r), Clients: clients.NewTable(),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_request_total",
-			Help: `Finished requests, a watch when it ends. "source" is "cache", "upstream", or "gateway" for what Sluice ` +
-				`refused; "verb" is as in the apiserver's metrics; "code" is 0 if the client closed the request first. For ` +
+			Help: `Finished requests, a watch when it ends. "source" is "cache" if they are served, "upstream" if they pass, or ` +
+				`"gateway" if Sluice answers; whoever answers 401, 403 or 429 refuses; "verb" is as in the apiserver's metrics; "code" is 0 if the client closed the request first. For ` +
 				`failed passed requests, "group" to "subresource" are "other".`,
 		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "code", "source", "reason"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{

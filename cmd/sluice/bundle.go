@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sluice/proxy/why"
+	"sluice/proxy/clients"
 )
 
 // bundleFlags are the command line flags of bundle.
@@ -64,7 +64,7 @@ func bundleParts() []part {
 		{name: "goroutines.txt", has: "stacks without arguments", path: "/debug/pprof/goroutine?debug=1"},
 		{name: "heap.pprof", has: "where memory was allocated", path: "/debug/pprof/heap"},
 	}
-	for _, class := range why.Classes {
+	for _, class := range clients.Outcomes {
 		parts = append(parts, part{
 			name: "requests-" + class + ".json", has: "last requests with users, programs, reasons; no paths", path: "/see/v1alpha1/why?show=" + class,
 		})
@@ -122,15 +122,15 @@ func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 
 // contentsOf describes the parts.
 func contentsOf(parts []part) []byte {
-	t := table{}
+	var rows [][]string
 	for _, p := range parts {
-		size := bytesText(float64(len(p.text)))
+		size := fmt.Sprintf("%d B", len(p.text))
 		if p.err != nil {
-			size, p.has = "-", "missing: "+p.err.Error()
+			size, p.has = "–", "missing: "+p.err.Error()
 		}
-		t.row(p.name, size, p.has)
+		rows = append(rows, []string{p.name, size, text(p.has)})
 	}
-	return t.bytes()
+	return aligned(rows)
 }
 
 // writeNew writes an archive to a file that does not exist yet.

@@ -47,7 +47,7 @@ func TestBundleIsWrittenOnlyIfItIsWanted(t *testing.T) {
 	f.address, f.timeout = server.URL, time.Minute
 	parts, err := f.collect(t.Context())
 	list := string(contentsOf(parts))
-	for _, want := range []string{"[-]upstream failed", "heap.pprof  ", "missing: 404", "2B"} {
+	for _, want := range []string{"[-]upstream failed", "heap.pprof  ", "missing: 404", "2 B"} {
 		if err != nil || !strings.Contains(list+string(parts[1].text), want) {
 			t.Errorf("no %q in\n%s%v", want, list, err)
 		}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/url"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/see"
 )
 
 // clientsFlags are the command line flags of clients.
@@ -57,34 +56,8 @@ func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) erro
 	if err != nil {
 		return err
 	}
-	return f.output.print(out, json.RawMessage(body), clientsText(&l, f.output.wide(), width))
+	return f.output.print(out, json.RawMessage(body), append(tableText(see.ClientTable(&l, f.by.value), f.output.wide(), width), costUnits...))
 }
-
-// userText names a caller: one that is not authenticated has no name.
-func userText(name string) string { return cmp.Or(name, "(unauthenticated)") }
 
 // costUnits names the units of the columns of costs.
-const costUnits = "\nWOULD-COST and COST are of the apiserver, in cores: 1000m is one.\n"
-
-// clientsText returns clients for people.
-func clientsText(l *clients.ClientList, wide bool, width int) []byte {
-	columns := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST WHY-PASSED"
-	if wide {
-		columns += " SERVED PASSED REFUSED FAILED WHY-REFUSED ADDRESS"
-	}
-	t, reasons := newTable(columns), []string{}
-	for i := range l.Items {
-		r := &l.Items[i]
-		cells := []any{
-			userText(r.User), r.Agent, r.Resource, r.Namespace, fmt.Sprintf("%.2f", r.Recent.Lists), r.Watches, bytesText(r.Recent.Sent),
-			milli(r.Recent.WouldCost), milli(r.Recent.Cost), r.PassedBecause,
-		}
-		reasons = append(reasons, r.PassedBecause)
-		if wide {
-			cells = append(cells, r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"), r.RefusedBecause, r.Address)
-			reasons = append(reasons, r.RefusedBecause)
-		}
-		t.row(cells...)
-	}
-	return append(t.fit(width, "NAMESPACE SENT/S AGENT WHY-PASSED LISTS/S").bytes(), costUnits+adviceText(reasons)...)
-}
+const costUnits = "\nWOULD COST and COST are of the apiserver, in cores.\n"

@@ -66,16 +66,14 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 		has    []string
 		hasNot []string
 	}{
-		"clients":             {[]string{"clients"}, 0, []string{"jane", "?[2Jagent/v1.0", "joe", "excluded: set cache.secrets"}, []string{"\x1b"}},
-		"of one user":         {[]string{"clients", "--user", "joe"}, 0, []string{"joe"}, []string{"jane"}},
-		"in detail":           {[]string{"clients", "-o", "wide"}, 0, []string{"REFUSED"}, nil},
-		"a flag that went":    {[]string{"clients", "--hints"}, 2, nil, nil},
-		"an unknown flag":     {[]string{"clients", "--nothing"}, 2, nil, nil},
-		"watches":             {[]string{"watches"}, 0, []string{"joe", "2s", "cache", "upstream"}, nil},
-		"those behind":        {[]string{"watches", "--behind", "1s"}, 1, []string{"2s"}, []string{"upstream"}},
-		"those far behind":    {[]string{"watches", "--behind", "3s"}, 0, []string{"USER"}, []string{"joe"}},
-		"those that pass":     {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"upstream", "ADDRESS", "excluded: set cache.secrets"}, []string{"2s"}},
-		"a command that went": {[]string{"top"}, 2, nil, nil},
+		"clients":          {[]string{"clients"}, 0, []string{"jane", "?[2Jagent/v1.0", "joe", "WOULD COST", "excluded: set cache.secrets"}, []string{"\x1b"}},
+		"of one user":      {[]string{"clients", "--user", "joe"}, 0, []string{"joe"}, []string{"jane"}},
+		"in detail":        {[]string{"clients", "-o", "wide"}, 0, []string{"WHY REFUSED"}, nil},
+		"an unknown flag":  {[]string{"clients", "--nothing"}, 2, nil, nil},
+		"watches":          {[]string{"watches"}, 0, []string{"joe", "2.0 s", "the cache", "the apiserver"}, nil},
+		"those behind":     {[]string{"watches", "--behind", "1s"}, 1, []string{"2.0 s"}, []string{"the apiserver"}},
+		"those far behind": {[]string{"watches", "--behind", "3s"}, 0, []string{"USER"}, []string{"joe"}},
+		"those that pass":  {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"the apiserver", "ADDRESS", "excluded: set cache.secrets"}, []string{"2.0 s"}},
 	} {
 		args := append([]string{tt.args[0], "--address", url}, tt.args[1:]...)
 		out, code := execute(t, args...)
@@ -178,32 +176,29 @@ func TestEveryFormatIsCompletedAndTaken(t *testing.T) {
 	}
 }
 
-// TestTablesFitNarrowScreens: texts lose their middle, and columns leave in an order; who costs how much stays.
+// TestTablesFitNarrowScreens: users and other texts lose their middle, and columns leave in an order; who costs how much stays.
 func TestTablesFitNarrowScreens(t *testing.T) {
 	user := "system:serviceaccount:kube-system:generic-garbage-collector"
 	row := clients.Row{User: user, Agent: "kube-controller-manager/v1.37.2", Resource: "customresourcedefinitions.v1.apiextensions.k8s.io",
 		Namespace: "a-long-name-of-a-namespace", PassedBecause: "version-before-history"}
 	row.Recent.WouldCost, row.Recent.Cost, row.Recent.Lists, row.Recent.Sent = 12.345, 0.5, 1234.5, 123e9
+	row.Requests = map[string]map[string]uint64{"list": {"refused": 346}}
 	watch := clients.Watching{User: user, Agent: row.Agent, Resource: row.Resource, Selects: "spec.nodeName=a-long-name-of-a-node", AgeSeconds: 4000,
 		FromVersion: "123456789012", BehindEvents: new(12345), WaitingSeconds: new(1234.5), Source: "upstream", PassedBecause: row.PassedBecause}
 	status := see.Status{Facts: &see.Facts{Resources: []see.Resource{{Name: row.Resource, Objects: 1e6, Bytes: 1e11, Version: 123456789012,
 		HeardSeconds: new(1234.5), ProvenSeconds: new(1234.5), Watches: 12345}}}}
+	request := why.Seen{Verb: "LIST", Resource: row.Resource, User: user, Agent: row.Agent, Source: "upstream", Reason: row.PassedBecause, Code: 403}
 	for name, tt := range map[string]struct {
-		text func(width int) []byte
-		has  []string
+		table *see.Table
+		has   []string
 	}{
-		"clients": {func(width int) []byte {
-			return clientsText(&clients.ClientList{Items: []clients.Row{row}}, false, width)
-		},
-			[]string{"system:", "RESOURCE", "WOULD-COST", "12345m", "COST"}},
-		"watches": {func(width int) []byte {
-			return watchesText(&clients.OpenWatchList{Items: []clients.Watching{watch}}, false, width)
-		},
-			[]string{"system:", "BEHIND", "12345", "version-b"}},
-		"status": {func(width int) []byte { return resourcesText(&status, false, width) }, []string{"customresour…", "SERVED", "12345"}},
+		"clients":  {see.ClientTable(&clients.ClientList{Items: []clients.Row{row}}, ""), []string{"system:", "RESOURCE", "WOULD COST", "12.3", "COST", "346"}},
+		"watches":  {see.WatchTable(&clients.OpenWatchList{Items: []clients.Watching{watch}}, false), []string{"system:", "BEHIND", "12345", "version-b"}},
+		"status":   {status.Table(), []string{"custom", "filling for", "SERVED", "12 345"}},
+		"requests": {see.RequestTable([]why.Seen{request}), []string{"LIST cus", "system:", "403", "version-b"}},
 	} {
 		for _, width := range []int{80, 200, 60} {
-			table, _, _ := strings.Cut(string(tt.text(width)), "\n\n")
+			table, _, _ := strings.Cut(string(tableText(tt.table, false, width)), "\n\n")
 			for line := range strings.Lines(table) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 					t.Errorf("%s: %d characters of %d: %s", name, n, width, line)
@@ -215,9 +210,27 @@ func TestTablesFitNarrowScreens(t *testing.T) {
 				}
 			}
 		}
-		if whole := string(tt.text(0)); !strings.Contains(whole, row.Resource) {
-			t.Errorf("%s: without a screen something is shortened:\n%s", name, whole)
+		if whole := string(tableText(tt.table, false, 0)); !strings.Contains(whole, row.Resource) || strings.Contains(whole, " -  ") {
+			t.Errorf("%s: without a screen something is shortened, or nothing has another sign:\n%s", name, whole)
 		}
+	}
+}
+
+// TestUsersWithSeveralRowsHaveASum, and who costs most is first.
+func TestUsersWithSeveralRowsHaveASum(t *testing.T) {
+	of := func(user, resource string, cost float64) clients.Row {
+		return clients.Row{User: user, Agent: "agent", Resource: resource, Recent: clients.Recent{Cost: cost}, Watches: 2}
+	}
+	l := &clients.ClientList{Items: []clients.Row{of("one", "pods.v1", 5), of("two", "pods.v1", 4), of("two", "nodes.v1", 3)}}
+	got := ""
+	for _, row := range see.ClientTable(l, "").Rows {
+		got += row[0].Text + " " + row[2].Text + " " + row[5].Text + " " + row[9].Text + "\n"
+	}
+	if want := "two all 4 7.0\ntwo pods.v1 2 4.0\ntwo nodes.v1 2 3.0\none pods.v1 2 5.0\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if n := len(see.ClientTable(l, "cost").Rows); n != 3 {
+		t.Errorf("%d rows in another order", n)
 	}
 }
 

@@ -3,17 +3,24 @@ package main
 import (
 	"context"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"sluice/config"
+	"sluice/proxy/clients"
+	"sluice/proxy/see"
+	"sluice/proxy/why"
 )
 
 // TestMistakesAreAnsweredWithWhatToDo makes the mistakes of people who use the commands for the first time.
@@ -143,17 +150,23 @@ func TestCertificatesHaveOnePlace(t *testing.T) {
 
 // TestLastRequestsAreChosenByUserVerbAndCode among all that are kept, not among those that are shown.
 func TestLastRequestsAreChosenByUserVerbAndCode(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"kind":"RequestList","items":[{"id":"1","user":"poller","verb":"LIST","code":200},`+
-			`{"id":"2","user":"jane","verb":"LIST","code":403},{"id":"3","user":"jane","verb":"WATCH","code":200}]}`)
-	}))
+	ring := new(why.Ring)
+	for _, q := range []why.Request{{User: "poller", Verb: "LIST", Code: 200}, {User: "jane", Verb: "LIST", Code: 404}, {User: "jane", Verb: "WATCH", Code: 200}} {
+		q.Known, q.Agent = true, q.Verb+fmt.Sprint(q.Code)+q.User
+		ring.Add(clients.Passed, &q)
+	}
+	s := see.NewSampler(see.Options{
+		Gather: func() ([]*dto.MetricFamily, error) { return nil, nil }, Stopping: func() bool { return false },
+		Upstream: func() see.Upstream { return see.Upstream{} }, Kept: ring, Names: true,
+	})
+	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	for flags, want := range map[string]string{"--user jan": "23", "--verb list": "12", "--code 200": "13", "--user jane --verb watch": "3", "--code 500": ""} {
 		out, code := execute(t, append(strings.Fields("why --last 2 --address "+server.URL), strings.Fields(flags)...)...)
 		got := ""
-		for _, id := range []string{"1", "2", "3"} {
-			if strings.Contains(out, "\n"+id+" ") {
-				got += id
+		for i, agent := range []string{"LIST200poller", "LIST404jane", "WATCH200jane"} {
+			if strings.Contains(out, agent) {
+				got += strconv.Itoa(i + 1)
 			}
 		}
 		if got != want || code != 0 {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,7 +20,7 @@ import (
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 
-	"sluice/proxy/message"
+	"sluice/proxy/see"
 )
 
 // no is the answer of a command that found something to do. It may have an error to print.
@@ -206,74 +205,76 @@ func firstLines(text []byte, width, height int) (shown []byte) {
 	return shown
 }
 
-// table is rows of cells for people.
-type table [][]string
-
-// newTable returns a table with the names of its columns.
-func newTable(columns string) *table { return &table{strings.Fields(columns)} }
-
-// row adds a row. Strings among its cells may have been chosen by clients.
-func (t *table) row(cells ...any) {
-	row := make([]string, len(cells))
-	for i, cell := range cells {
-		if s, ok := cell.(string); ok {
-			row[i] = text(s)
-		} else {
-			row[i] = fmt.Sprint(cell)
-		}
-	}
-	*t = append(*t, row)
-}
-
 // Texts are shortened to wideText while columns can leave, and to narrowText after that.
 const wideText, narrowText = 24, 8
 
-// fit makes the table as narrow as a screen: texts are shortened in the middle, and columns leave in an order.
-func (t *table) fit(width int, leave string) *table {
-	leaving := strings.Fields(leave)
-	for width > 0 {
-		widths, over := make([]int, len((*t)[0])), -2-width
+// fit makes rows as narrow as a screen: texts are shortened in the middle, and columns leave in an order.
+func fit(rows [][]string, width int, leaves []int) [][]string {
+	for next := 1; width > 0; {
+		widths, over := make([]int, len(rows[0])), -2-width
 		for i := range widths {
-			for _, row := range *t {
+			for _, row := range rows {
 				widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 			}
 			over += widths[i] + 2
 		}
 		widest := slices.Index(widths, slices.Max(widths))
-		switch {
+		switch leaving := slices.Index(leaves, next); {
 		case over <= 0:
-			return t
-		case widths[widest] > wideText:
-			t.shorten(widest, widths[widest]-1)
-		case len(leaving) > 0:
-			i := slices.Index((*t)[0], leaving[0])
-			for j, row := range *t {
-				(*t)[j] = slices.Delete(row, i, i+1)
+			return rows
+		case widths[widest] > wideText, leaving < 0 && widths[widest] > narrowText:
+			shorten(rows, widest, widths[widest]-1)
+		case leaving >= 0:
+			for j, row := range rows {
+				rows[j] = slices.Delete(row, leaving, leaving+1)
 			}
-			leaving = leaving[1:]
-		case widths[widest] > narrowText:
-			t.shorten(widest, widths[widest]-1)
+			leaves = slices.Delete(slices.Clone(leaves), leaving, leaving+1)
+			next++
 		default:
-			return t
+			return rows
 		}
 	}
-	return t
+	return rows
 }
 
 // shorten leaves out the middle of long cells of a column.
-func (t *table) shorten(column, length int) {
-	for _, row := range *t {
+func shorten(rows [][]string, column, length int) {
+	for _, row := range rows {
 		if r := []rune(row[column]); len(r) > length {
 			row[column] = string(r[:length/2]) + "…" + string(r[len(r)-(length-1)/2:])
 		}
 	}
 }
 
-// bytes returns the table with aligned columns.
-func (t *table) bytes() []byte {
+// tableText returns a table for people, and what to do about the reasons in it.
+func tableText(t *see.Table, wide bool, width int) []byte {
+	if !wide {
+		t = t.Narrow()
+	}
+	titles, leaves := []string{}, []int{}
+	for _, c := range t.Columns {
+		titles, leaves = append(titles, strings.ToUpper(c.Title)), append(leaves, c.Leaves)
+	}
+	rows := [][]string{titles}
+	for _, cells := range t.Rows {
+		row := []string{}
+		for _, c := range cells {
+			row = append(row, text(c.Text))
+		}
+		rows = append(rows, row)
+	}
+	out := aligned(fit(rows, width, leaves))
+	for _, a := range t.Advice() {
+		out = fmt.Appendf(out, "\n%s: %s\n", a.Reason, a.Do)
+	}
+	return out
+}
+
+// aligned returns rows with aligned columns.
+func aligned(rows [][]string) []byte {
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, cells := range *t {
+	for _, cells := range rows {
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	_ = w.Flush() // a buffer takes everything
@@ -282,52 +283,13 @@ func (t *table) bytes() []byte {
 
 // text returns a text that a client may have chosen for a terminal.
 func text(s string) string {
-	if s == "" {
-		return "-"
-	}
 	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
+		switch {
+		case r == '\u00a0', r == '\u202f': // the spaces of numbers
+			return ' '
+		case !unicode.IsPrint(r):
 			return '?'
 		}
 		return r
-	}, s)
-}
-
-// adviceText is the advice for reasons.
-func adviceText(reasons []string) (text string) {
-	for _, a := range message.Advise(reasons...) {
-		text += fmt.Sprintf("\n%s: %s\n", a.Reason, a.Do)
-	}
-	return text
-}
-
-// milli formats cores as Kubernetes does: 280m.
-func milli(cores float64) string {
-	switch m := cores * 1000; {
-	case m == 0:
-		return "0"
-	case m < 1:
-		return "<1m"
-	default:
-		return strconv.FormatFloat(m, 'f', 0, 64) + "m"
-	}
-}
-
-// bytesText formats a number of bytes in SI units.
-func bytesText(n float64) string {
-	for _, unit := range []string{"B", "kB", "MB"} {
-		if n < 999.5 {
-			return strconv.FormatFloat(n, 'f', 0, 64) + unit
-		}
-		n /= 1000
-	}
-	return strconv.FormatFloat(n, 'f', 1, 64) + "GB"
-}
-
-// ageText formats a time that may be unknown.
-func ageText(seconds *float64) string {
-	if seconds == nil {
-		return "-"
-	}
-	return time.Duration(*seconds * float64(time.Second)).Round(time.Millisecond).String()
+	}, cmp.Or(s, "–"))
 }

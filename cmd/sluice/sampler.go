@@ -4,14 +4,13 @@ import (
 	"fmt"
 
 	"sluice/config"
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/see"
 )
 
 // sampler returns the sampler of the status page. Names of callers are shown where readers have names, too, and on this host.
 func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o := see.Options{
-		Version: version, Gather: metrics.registry.Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
+		Version: version, Gather: metrics.registry.Gather, Stopping: c.stopping.Load,
 		Upstream: func() see.Upstream {
 			u := see.Upstream{Address: c.upstream.Address(), Probed: c.health.Probed(), Fault: c.health.Fault()}
 			if err := c.health.Check(); err != nil {
@@ -24,7 +23,7 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	if o.Names {
 		o.Heaviest = c.accounts.Heaviest
 	}
-	o.Why = &see.Why{Kept: c.gateway.Kept(), Names: o.Names}
+	o.Kept = c.gateway.Kept()
 	o.Stalled = c.resources.Stalled
 	s := see.NewSampler(o)
 	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))

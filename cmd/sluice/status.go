@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,47 +132,6 @@ func statusText(s *see.Status, wide bool, width int) []byte {
 	if s.Runbook != "" {
 		fmt.Fprintf(&out, "  Runbook: docs/deploying.md#%s\n", s.Runbook)
 	}
-	out.Write(resourcesText(s, wide, width))
+	out.Write(tableText(s.Table(), wide, width))
 	return out.Bytes()
-}
-
-// resourcesText returns the table of a status.
-func resourcesText(s *see.Status, wide bool, width int) []byte {
-	columns := "RESOURCE SYNCED OBJECTS BYTES VERSION HEARD PROVEN READS/S SERVED WATCHES"
-	if wide {
-		columns += " HISTORY CONNECTED MISMATCHES PASSED-WATCHES WHY-PASSED"
-	}
-	t, reasons := newTable(columns), []string{}
-	whole := func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
-	for _, r := range s.Resources {
-		cells := []any{
-			r.Name, r.Synced, whole(r.Objects), bytesText(r.Bytes), whole(r.Version), ageText(r.HeardSeconds), ageText(r.ProvenSeconds),
-			fmt.Sprintf("%.1f", r.Reads.ServedPerSec+r.Reads.PassedPerSec), servedText(r.Reads), whole(r.Watches),
-		}
-		if wide {
-			reasons = append(reasons, most(r.Passed))
-			cells = append(cells, bytesText(r.HistoryBytes), r.Connected, whole(r.Mismatches), whole(r.PassedWatches), most(r.Passed))
-		}
-		t.row(cells...)
-	}
-	return append(t.fit(width, "VERSION HEARD BYTES PROVEN").bytes(), adviceText(reasons)...)
-}
-
-// most returns the most frequent reason, and the first of equals.
-func most(counts map[string]float64) (reason string) {
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if counts[name] > counts[reason] {
-			reason = name
-		}
-	}
-	return reason
-}
-
-// servedText returns the part of reads that is served.
-func servedText(r see.Reads) string {
-	part, ok := r.Served()
-	if !ok {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f%%", part*100)
 }

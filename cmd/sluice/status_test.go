@@ -68,7 +68,7 @@ func TestStatusExitsByTheVerdict(t *testing.T) {
 			switch {
 			case code == exitUnknown && out.Len() > 0, output == "json" && code != exitUnknown && !sameJSON(out.Bytes(), tt.body):
 				t.Errorf("%s: %s prints %q", tt.name, output, &out)
-			case output == "text" && code != exitUnknown && !(strings.Contains(out.String(), "A sentence.\n  Do this.\n  Runbook: docs/deploying.md#section\n") && strings.Contains(out.String(), "10006")):
+			case output == "text" && code != exitUnknown && !(strings.Contains(out.String(), "A sentence.\n  Do this.\n  Runbook: docs/deploying.md#section\n") && strings.Contains(out.String(), "10 006")):
 				t.Errorf("%s: prints %q", tt.name, &out)
 			}
 		}

@@ -156,7 +156,7 @@ func differencesText(v *compare.Verification) string {
 			verdict = "DIFFERENT"
 		}
 		if r.AgeSeconds != nil {
-			known = ", the newest " + ageText(r.AgeSeconds) + " ago"
+			known = fmt.Sprintf(", the newest %v ago", time.Duration(*r.AgeSeconds*float64(time.Second)).Round(time.Millisecond))
 		}
 		fmt.Fprintf(&out, "%s: %s at version %s%s: %d objects, %d missing, %d extra, %d different\n", r.Resource, verdict,
 			r.ResourceVersion, known, r.Objects, len(r.Missing), len(r.Extra), len(r.Different))

@@ -34,7 +34,7 @@ func TestVerifyPrintsNothingThatControlsTheTerminal(t *testing.T) {
 		r.Missing = append(r.Missing, compare.Difference{Name: "\x1b[2J", Apiserver: "6"})
 	}
 	out := differencesText(&compare.Verification{Items: []compare.Result{r}})
-	for _, want := range []string{"pods.v1: DIFFERENT at version 7: 2 objects, 101 missing, 0 extra", "?[2J  version -, at the apiserver 6", "1 more"} {
+	for _, want := range []string{"pods.v1: DIFFERENT at version 7: 2 objects, 101 missing, 0 extra", "?[2J  version –, at the apiserver 6", "1 more"} {
 		if !strings.Contains(out, want) || strings.Contains(out, "\x1b") {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -5,12 +5,12 @@ import (
 	"io"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/see"
 )
 
 // watchesFlags are the command line flags of watches.
@@ -58,33 +58,5 @@ func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) erro
 		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
 		return f.behind > 0 && !late || f.passed && w.Source == "cache"
 	})
-	return f.output.answer(out, l, watchesText(&l, f.output.wide(), width), f.behind == 0 || len(l.Items) == 0)
-}
-
-// watchesText returns open watches for people.
-func watchesText(l *clients.OpenWatchList, wide bool, width int) []byte {
-	columns, groups := "USER AGENT RESOURCE OPEN SELECTS AGE FROM BEHIND FIRST-WAITS SOURCE WHY-PASSED", l.Groups()
-	if wide {
-		columns += " NAMESPACE ADDRESS"
-		groups = nil
-		for _, w := range l.Items {
-			groups = append(groups, clients.WatchGroup{Open: 1, Slowest: w})
-		}
-	}
-	t, reasons := newTable(columns), []string{}
-	for i := range groups {
-		r := &groups[i].Slowest
-		behind := "-"
-		if r.BehindEvents != nil {
-			behind = strconv.Itoa(*r.BehindEvents)
-		}
-		age := time.Duration(r.AgeSeconds) * time.Second
-		cells := []any{userText(r.User), r.Agent, r.Resource, groups[i].Open, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source, r.PassedBecause}
-		reasons = append(reasons, r.PassedBecause)
-		if wide {
-			cells = append(cells, r.Namespace, r.Address)
-		}
-		t.row(cells...)
-	}
-	return append(t.fit(width, "FROM SELECTS AGENT FIRST-WAITS SOURCE").bytes(), adviceText(reasons)...)
+	return f.output.answer(out, l, tableText(see.WatchTable(&l, f.output.wide()), f.output.wide(), width), f.behind == 0 || len(l.Items) == 0)
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,8 +54,8 @@ was served, with 1 if it was passed or refused, and with 2 if the answer does no
 	set.Lookup("context").Usage = "context of that kubeconfig"
 	set.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the request, as Accept: application/json")
 	set.IntVar(&f.last, "last", 0, "print as many of the last requests, which the admin listener has")
-	f.show = choice{why.Classes[0], why.Classes[:]}
-	f.show.register(c, "show", "", "which of them: "+strings.Join(why.Classes[:], ", "))
+	f.show = choice{see.Shows[0], see.Shows}
+	f.show.register(c, "show", "", "which of them: "+strings.Join(see.Shows, ", "))
 	set.StringVar(&f.user, "user", "", "with --last, only users whose names contain this")
 	set.StringVar(&f.verb, "verb", "", "with --last, only this verb, such as list")
 	set.IntVar(&f.code, "code", 0, "with --last, only this code, such as 403")
@@ -75,11 +75,11 @@ func (f *whyFlags) run(ctx context.Context, target string, out io.Writer) error 
 	if err != nil {
 		return err
 	}
-	if err := f.output.print(out, see.NewWhyExplanation(e, nil), explanationText(e)); err != nil {
+	if err := f.output.print(out, e, explanationText(e)); err != nil {
 		return err
 	}
 	switch e.Verdict {
-	case why.Classes[why.KeptServed]:
+	case "served":
 		return nil
 	case why.Unknown:
 		return errors.New("the answer does not tell whether it was served")
@@ -137,9 +137,7 @@ func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation
 func explanationOf(resp *http.Response) *why.Explanation {
 	source, reason, _ := strings.Cut(resp.Header.Get(sourceHeader), "; ")
 	reason, _, _ = strings.Cut(reason, "; ")
-	verdicts := map[string]string{
-		"cache": why.Classes[why.KeptServed], "upstream": why.Classes[why.KeptPassed], "gateway": why.Classes[why.KeptRefused],
-	}
+	verdicts := map[string]string{"cache": "served", "upstream": "passed", "gateway": "refused"}
 	answer := "the answer is " + resp.Status
 	var status metav1.Status
 	if resp.StatusCode >= http.StatusBadRequest {
@@ -154,9 +152,9 @@ func explanationOf(resp *http.Response) *why.Explanation {
 	}
 	switch e.Verdict = why.Unknown; {
 	case strings.HasPrefix(status.Message, "Sluice: "): // a request that it refuses before it knows the caller
-		e.Verdict = why.Classes[why.KeptRefused]
+		e.Verdict = "refused"
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		e.Verdict, e.Do = why.Classes[why.KeptRefused], "the credentials and rights of this user decide; without them Sluice tells no more"
+		e.Verdict, e.Do = "refused", "the credentials and rights of this user decide; without them Sluice tells no more"
 	case resp.StatusCode == http.StatusNotFound:
 		e.Do = "look whether the path is right; of what is not there Sluice tells no more"
 	default:
@@ -181,20 +179,17 @@ func explanationText(e *why.Explanation) []byte {
 // printLast prints the last requests.
 func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	var list see.WhyList
-	if _, err := f.get(ctx, "why", url.Values{"show": {f.show.value}}, "RequestList", &list); err != nil {
+	q := url.Values{"show": {f.show.value}, "user": {f.user}, "verb": {f.verb}}
+	if f.code != 0 {
+		q.Set("code", strconv.Itoa(f.code))
+	}
+	if _, err := f.get(ctx, "why", q, "RequestList", &list); err != nil {
 		return err
 	}
-	list.Items = slices.DeleteFunc(list.Items, func(s why.Seen) bool {
-		return !strings.Contains(s.User, f.user) || f.code != 0 && s.Code != f.code || f.verb != "" && !strings.EqualFold(s.Verb, f.verb)
-	})
 	list.Items = list.Items[:min(len(list.Items), f.last)]
-	t := newTable("ID TIME VERB RESOURCE USER AGENT REASON CODE")
-	for _, s := range list.Items {
-		t.row(s.ID, s.At.UTC().Format("15:04:05"), s.Verb, s.Resource, s.User, s.Agent, s.Reason, s.Code)
-	}
-	people := t.fit(f.output.width(out), "ID").bytes()
+	people := tableText(see.RequestTable(list.Items), false, f.output.width(out))
 	if len(list.Items) == 0 {
-		people = fmt.Appendf(nil, "There is no such %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(why.Classes[:], ", "))
+		people = fmt.Appendf(nil, "There is no such %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(see.Shows, ", "))
 	}
-	return f.output.answer(out, list, people, true)
+	return f.output.print(out, list, people)
 }

@@ -63,7 +63,6 @@ func Handler(o Options) http.Handler {
 		EnableOpenMetrics: true, MaxRequestsInFlight: mostInFlight, Timeout: answerWithin,
 	})))
 	if o.Status != nil {
-		mux.Handle("GET /see/live", protect(o.Status)) // it lasts
 		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /clients/", "GET /watches", "GET /why", "/see/"} {
 			mux.Handle(pattern, protect(few(o.Status)))
 		}

@@ -169,7 +169,7 @@ func (c *counts) view() Totals {
 			if t.Requests[verbNames[v]] == nil {
 				t.Requests[verbNames[v]] = map[string]uint64{}
 			}
-			t.Requests[verbNames[v]][outcomeNames[o]] = n
+			t.Requests[verbNames[v]][Outcomes[o]] = n
 		}
 	}
 	return t

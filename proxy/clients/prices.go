@@ -40,12 +40,12 @@ func (u *Use) worth() time.Duration {
 	p, bytes := perByte[u.Format], u.Encoded
 	each := p.plain
 	switch {
-	case u.Compressed && u.Outcome == Served:
+	case u.Compressed && u.Source == ByCache:
 		each = p.gzip
 	case u.Compressed:
 		each, bytes = p.sent, u.Sent
 	}
-	if u.Verb == Watch && u.Outcome == Served { // events have a price of their own
+	if u.Verb == Watch && u.Source == ByCache { // events have a price of their own
 		bytes, each = u.Listed, perByte[InOther].plain
 	}
 	d := time.Duration(each*float64(bytes)) + time.Duration(u.Scanned)*perScanned + time.Duration(u.Events)*perEvent

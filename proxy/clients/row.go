@@ -104,6 +104,9 @@ func (r *row) add(u *Use, worth, now time.Duration) {
 				r.passed.add(u.Reason)
 			}
 		case Refused:
+			if u.Source == ByApiserver {
+				u.Reason = RefusedByApiserver
+			}
 			r.refused.add(u.Reason)
 		}
 	}
@@ -112,11 +115,11 @@ func (r *row) add(u *Use, worth, now time.Duration) {
 	r.events += uint64(u.Events)
 	m.sent += float32(u.Sent)
 	cost := worth
-	switch u.Outcome {
-	case Served:
+	switch u.Source {
+	case ByCache:
 		r.wouldCost += cost
 		m.wouldCost += float32(cost.Seconds())
-	case Passed, Failed:
+	case ByApiserver:
 		cost = min(worth, u.Took)
 		r.passedCost += cost
 		m.passedCost += float32(cost.Seconds())

@@ -25,7 +25,7 @@ func pods(user, agent string) *Use {
 // requests returns how many requests the rows and everything else have.
 func requests(l *ClientList) (rows, rest uint64) {
 	sum := func(t *Totals) (n uint64) {
-		for _, outcome := range outcomeNames {
+		for _, outcome := range Outcomes {
 			n += t.Count(outcome)
 		}
 		return n
@@ -129,7 +129,7 @@ func TestPricesAreThoseOfTheMeasuredLists(t *testing.T) {
 	}{
 		{"10,000 pods as JSON", Use{Encoded: 75_700_000, Format: InJSON, Ended: true}, 647 * time.Millisecond},
 		{"in gzip", Use{Encoded: 75_700_000, Sent: 4_200_000, Format: InJSON, Compressed: true, Ended: true}, 608 * time.Millisecond},
-		{"passed in gzip", Use{Outcome: Passed, Encoded: 7_100_000, Sent: 7_100_000, Format: InJSON, Compressed: true}, 608 * time.Millisecond},
+		{"passed in gzip", Use{Outcome: Passed, Source: ByApiserver, Encoded: 7_100_000, Sent: 7_100_000, Format: InJSON, Compressed: true}, 608 * time.Millisecond},
 		{"100,000 pods without a match", Use{Verb: List, Scanned: 100_000}, 10 * time.Millisecond},
 		{"100 events", Use{Verb: Watch, Events: 100, Encoded: 780_000, Format: InJSON}, 2500 * time.Microsecond},
 		{"a streaming list", Use{Verb: Watch, Listed: 51_800_000, Encoded: 75_700_000, Format: InJSON}, 318 * time.Millisecond},
@@ -143,7 +143,7 @@ func TestPricesAreThoseOfTheMeasuredLists(t *testing.T) {
 // What passes costs the apiserver no more than it took.
 func TestPassedRequestCostsItsDurationAtMost(t *testing.T) {
 	table, u := NewTable(), pods("jane", "client")
-	u.Outcome, u.Took = Passed, 20*time.Millisecond
+	u.Outcome, u.Source, u.Took = Passed, ByApiserver, 20*time.Millisecond
 	table.Add(u)
 	if r := table.List(true).Items[0]; r.Cost != 0.02 || r.WouldCost != 0 {
 		t.Errorf("cost %v, would cost %v", r.Cost, r.WouldCost)

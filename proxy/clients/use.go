@@ -16,25 +16,44 @@ const (
 
 var verbNames = [numVerbs]string{"get", "list", "watch", "other"}
 
-// Outcome is the way in which a request was answered.
+// Outcome is the way in which a request has ended, in the sense of docs/semantics.md.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Served  Outcome = iota // by the cache
+	Served  Outcome = iota // answered by the cache
 	Passed                 // answered by the apiserver
-	Refused                // by Sluice
-	Failed                 // at the apiserver, or canceled by the client
+	Refused                // 401, 403 or 429 of the apiserver, 4xx of Sluice
+	Failed                 // 5xx, or no answer
+
 	numOutcomes
 )
 
-var outcomeNames = [numOutcomes]string{"served", "passed", "refused", "failed"}
+// Outcomes are the names of the outcomes.
+var Outcomes = [numOutcomes]string{"served", "passed", "refused", "failed"}
+
+// Source is the server that has answered.
+type Source uint8
+
+// The sources.
+const (
+	ByCache Source = iota
+	ByApiserver
+	BySluice
+)
+
+// Sources are the names of the sources, as in the metrics.
+var Sources = [...]string{"cache", "upstream", "gateway"}
+
+// RefusedByApiserver stands for the reason of a refusal by the apiserver.
+const RefusedByApiserver = "by the apiserver"
 
 // Use are the counts of a request: of a whole one, or of a watch since it was counted last.
 type Use struct {
 	Key
 	Verb    Verb
 	Outcome Outcome
+	Source  Source
 	Reason  string
 	Ended   bool // the request has ended
 	Address string

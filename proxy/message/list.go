@@ -34,8 +34,6 @@ var (
 		"a role must allow get of it as a nonResourceURL, see docs/operating.md"}
 	UnknownHost = Message{"unknown-host", "this host name is unknown here",
 		"use an IP address, localhost, or a name in admin.hosts of the configuration"}
-	RequestForgotten = Message{"request-forgotten", "this request is kept no longer", "choose another one"}
-
 	NotReviewed = Message{"not-reviewed", "the apiserver cannot be asked about this access at the moment", "try again later"}
 	LoggedOut   = Message{"watch-unauthorized", "the credentials of this watch are no longer valid",
 		"log in and watch again"}
@@ -82,7 +80,7 @@ var (
 var All = []Message{
 	TooMany, NoSeat, NoPlace, PassBudget,
 	Ambiguous, TooManyHeaders, SlowBody, BadBody, Unnamed,
-	LongToken, NotLogged, NotGranted, UnknownHost, RequestForgotten, NotReviewed, LoggedOut, Revoked,
+	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, Revoked,
 	TooSlow, Unwritable, NotProven, Discarded,
 	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
 	ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding,

@@ -2,7 +2,6 @@ package see
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,30 +11,19 @@ import (
 	"time"
 
 	"sluice/proxy/clients"
-	"sluice/proxy/message"
-	"sluice/proxy/why"
 )
 
-// clientsView is the content of the pages of clients.
+// clientsView is the content of the pages of clients and watches.
 type clientsView struct {
 	*clients.ClientList
 	Client   *clients.Row // of the page of one client
-	Rows     []clients.Row
-	Watching []clients.Watching // of one client
-	Groups   []clients.WatchGroup
-	Ended    []why.Seen       // watches, the last first
-	Total    clients.Recent   // the same
-	Advice   []message.Advice // the same: for reasons why its requests pass or are refused
-	Columns  []column
+	Table    *Table
+	Watching *Table
+	Ended    *Table         // watches, the last first
+	Total    clients.Recent // of one client
 	Query    url.Values
 	Next     string // the URL of the next rows; empty if there are none
 	Names    bool
-}
-
-// column is a column by which rows can be sorted.
-type column struct {
-	Title, By, URL string
-	Sorted         bool
 }
 
 // rowsOfPage bounds the rows of a page of clients. JSON has all of them.
@@ -83,57 +71,62 @@ type clientLists struct {
 	openWatches kept[*clients.OpenWatchList]
 }
 
-// allClients returns a copy of all rows.
-func (all *clientLists) allClients() *clients.ClientList {
-	l := *all.clientRows.get(func() *clients.ClientList { return all.table.List(all.names) })
-	l.Items = slices.Clone(l.Items)
-	return &l
-}
-
-// allWatches returns a copy of all open watches.
-func (all *clientLists) allWatches() *clients.OpenWatchList {
-	l := *all.openWatches.get(func() *clients.OpenWatchList { return all.table.Watches(all.names) })
-	l.Items = slices.Clone(l.Items)
-	return &l
+// selected returns a copy of a list with the items that have the texts of a query.
+func selected[T any](all []T, q url.Values, texts map[string]func(*T) string) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(item T) bool {
+		for name, of := range texts {
+			if !strings.Contains(of(&item), q.Get(name)) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // clientList returns the rows that a query selects, in its order.
 func (all *clientLists) clientList(q url.Values) *clients.ClientList {
-	l := all.allClients()
-	without := func(name string, of func(*clients.Row) string) {
-		if want := q.Get(name); want != "" {
-			l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return !strings.Contains(of(&r), want) })
-		}
-	}
-	without("client", func(r *clients.Row) string { return r.Client })
-	without("user", func(r *clients.Row) string { return r.User })
-	without("agent", func(r *clients.Row) string { return r.Agent })
-	without("resource", func(r *clients.Row) string { return r.Resource })
-	without("ns", func(r *clients.Row) string { return r.Namespace })
+	l := *all.clientRows.get(func() *clients.ClientList { return all.table.List(all.names) })
+	l.Items = selected(l.Items, q, map[string]func(*clients.Row) string{
+		"client":   func(r *clients.Row) string { return r.Client },
+		"user":     func(r *clients.Row) string { return r.User },
+		"agent":    func(r *clients.Row) string { return r.Agent },
+		"resource": func(r *clients.Row) string { return r.Resource },
+		"ns":       func(r *clients.Row) string { return r.Namespace },
+	})
 	if value := orders[q.Get("by")]; value != nil {
 		slices.SortStableFunc(l.Items, func(a, b clients.Row) int { return cmp.Compare(value(&b), value(&a)) })
 	}
-	return l
+	return &l
 }
 
 // watchList returns the open watches that a query selects.
 func (all *clientLists) watchList(q url.Values) *clients.OpenWatchList {
-	l := all.allWatches()
-	for name, of := range map[string]func(*clients.Watching) string{
+	l := *all.openWatches.get(func() *clients.OpenWatchList { return all.table.Watches(all.names) })
+	l.Items = selected(l.Items, q, map[string]func(*clients.Watching) string{
 		"client":   func(w *clients.Watching) string { return w.Client },
 		"user":     func(w *clients.Watching) string { return w.User },
 		"resource": func(w *clients.Watching) string { return w.Resource },
-	} {
-		if want := q.Get(name); want != "" {
-			l.Items = slices.DeleteFunc(l.Items, func(w clients.Watching) bool { return !strings.Contains(of(&w), want) })
+	})
+	return &l
+}
+
+// slow returns how many open watches have not accepted an event for a second.
+func (all *clientLists) slow() (n float64) {
+	if all.table == nil {
+		return 0
+	}
+	for _, w := range all.watchList(nil).Items {
+		if w.WaitingSeconds != nil && *w.WaitingSeconds >= 1 {
+			n++
 		}
 	}
-	return l
+	return n
 }
 
 // newClientsView returns a page of rows, from the one with a number on.
-func (l *clientLists) newClientsView(q url.Values) *clientsView {
-	v := &clientsView{ClientList: l.clientList(q), Query: q, Names: l.names}
+func (all *clientLists) newClientsView(q url.Values) *clientsView {
+	l := all.clientList(q)
+	v := &clientsView{ClientList: l, Query: q, Names: all.names, Table: ClientTable(l, q.Get("by")).Narrow()}
 	link := func(key, value string) string {
 		changed := url.Values{}
 		for _, k := range []string{"user", "agent", "resource", "ns", "by"} {
@@ -144,58 +137,51 @@ func (l *clientLists) newClientsView(q url.Values) *clientsView {
 		changed.Set(key, value)
 		return "/clients?" + changed.Encode()
 	}
-	for _, c := range []column{
-		{Title: "Lists/s", By: "lists"}, {Title: "Watches", By: "watches"}, {Title: "Behind", By: "behind"},
-		{Title: "Sent/s", By: "bytes"}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"},
-		{Title: "Refused", By: "refused"}, {Title: "Why passed", By: "passed"},
-	} {
-		c.URL, c.Sorted = link("by", c.By), c.By == q.Get("by")
-		v.Columns = append(v.Columns, c)
+	for i, c := range v.Table.Columns {
+		if c.By != "" {
+			v.Table.Columns[i].URL = link("by", c.By)
+		}
 	}
 	from, _ := strconv.Atoi(q.Get("after")) // else from the first
-	from = min(max(from, 0), len(v.Items))
-	to := min(from+rowsOfPage, len(v.Items))
-	v.Rows = v.Items[from:to]
-	if to < len(v.Items) {
+	from = min(max(from, 0), len(v.Table.Rows))
+	to := min(from+rowsOfPage, len(v.Table.Rows))
+	if to < len(v.Table.Rows) {
 		v.Next = link("after", strconv.Itoa(to))
 	}
+	v.Table.Rows = v.Table.Rows[from:to]
 	return v
 }
 
 // newClientView returns the page of one client; nil if there is none.
-func (l *clientLists) newClientView(id string) *clientsView {
-	v := &clientsView{ClientList: l.allClients(), Names: l.names}
-	v.Items = slices.DeleteFunc(v.Items, func(r clients.Row) bool { return r.Client != id })
-	if len(v.Items) == 0 {
+func (all *clientLists) newClientView(id string) *clientsView {
+	l := all.clientList(nil)
+	l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return r.Client != id })
+	if len(l.Items) == 0 {
 		return nil
 	}
-	v.Client, v.Rows = &v.Items[0], v.Items[:min(len(v.Items), mostRows)]
-	var reasons []string
-	for _, r := range v.Rows {
+	watches := all.watchList(nil)
+	watches.Items = slices.DeleteFunc(watches.Items, func(w clients.Watching) bool { return w.Client != id })
+	watches.Items = watches.Items[:min(len(watches.Items), mostRows)]
+	v := &clientsView{ClientList: l, Names: all.names, Client: &l.Items[0], Watching: WatchTable(watches, true)}
+	for _, r := range l.Items {
 		v.Total.Plus(r.Recent)
-		reasons = append(reasons, r.PassedBecause, r.RefusedBecause)
 	}
-	for _, w := range l.allWatches().Items {
-		if w.Client == id && len(v.Watching) < mostRows {
-			v.Watching = append(v.Watching, w)
-			reasons = append(reasons, w.PassedBecause)
-		}
-	}
-	v.Advice = message.Advise(reasons...)
+	l.Items = l.Items[:min(len(l.Items), mostRows)]
+	v.Table = ClientTable(l, "")
 	return v
 }
 
 // newWatchesView returns the page of the open watches that a query selects, and of those that have ended.
 func (s *Sampler) newWatchesView(q url.Values) *clientsView {
 	l := s.clientLists.watchList(q)
-	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Groups: l.Groups()}
-	v.Groups = v.Groups[:min(len(v.Groups), mostRows)]
-	if s.options.Why != nil {
-		for class := range why.Classes {
-			v.Ended = append(v.Ended, slices.DeleteFunc(s.options.Why.Kept.Last(class, s.options.Why.Names), func(r why.Seen) bool { return r.End == "" })...)
+	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Table: WatchTable(l, false).Narrow()}
+	v.Table.Rows = v.Table.Rows[:min(len(v.Table.Rows), mostRows)]
+	if s.options.Kept != nil {
+		var ended requests
+		for outcome := range clients.Outcomes {
+			ended = append(ended, s.options.Kept.Last(clients.Outcome(outcome), url.Values{"ended": {"1"}, "user": q["user"]}, s.options.Names)...)
 		}
-		slices.SortStableFunc(v.Ended, func(a, b why.Seen) int { return b.At.Compare(a.At) })
-		v.Ended = v.Ended[:min(len(v.Ended), mostKept)]
+		v.Ended = ended.table()
 	}
 	return v
 }
@@ -209,9 +195,7 @@ func (s *Sampler) clients(of func(*http.Request) *clientsView) http.HandlerFunc 
 			return
 		}
 		page, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		v := newView(s.Facts(), page)
-		v.Clients = c
-		v.write(w)
+		s.write(w, &view{Page: page, Clients: c})
 	}
 }
 
@@ -220,45 +204,4 @@ func answer[T any](list func(url.Values) T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, list(r.URL.Query()))
 	}
-}
-
-// whoOf names a client on pages.
-func whoOf(r clients.Row) string {
-	switch {
-	case r.User == clients.Hidden:
-		return "client " + r.Client
-	case r.User == "":
-		return "unauthenticated · " + r.Agent
-	case r.Agent == "":
-		return r.User
-	}
-	return r.User + " · " + r.Agent
-}
-
-// cores formats CPU time of the apiserver.
-func cores(v float64) string {
-	switch {
-	case v == 0:
-		return "–"
-	case v < 0.0005:
-		return "<\u00a00.001"
-	case v < 0.995:
-		return fmt.Sprintf("%.3f", v)
-	}
-	return number(v)
-}
-
-// functions are the functions of templates.
-var functions = map[string]any{
-	"who": whoOf, "watcher": func(w clients.Watching) string {
-		return whoOf(clients.Row{Client: w.Client, User: w.User, Agent: w.Agent})
-	},
-	"ended":   func(string) string { return guide(why.Troubleshooting + "#how-a-watch-ended") },
-	"waiting": func(v *float64) string { return seconds(*v) },
-	"cores":   cores, "size": size, "number": number, "seconds": seconds,
-	"guide":  guide,
-	"reason": func(name string) string { return guide(why.Troubleshooting + "#" + name) },
-	"advice": func(reason string) string { a, _ := message.AdviceFor(reason); return a.Do },
-	"bytes":  func(n uint64) string { return size(float64(n)) },
-	"count":  func(n uint64) string { return count(float64(n)) },
 }

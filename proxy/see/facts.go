@@ -20,6 +20,7 @@ type Facts struct {
 	Limits         []Limit    `json:"limits"`
 	Requests       float64    `json:"requests"`         // finished since the start
 	RefusedPerSec  float64    `json:"refusedPerSecond"` // of authenticated callers, by limits, in half a minute
+	DeniedPerSec   float64    `json:"deniedPerSecond"`  // 401, 403 and 429 of the apiserver, in five minutes
 	ReviewsFailed  float64    `json:"reviewsFailed"`    // in the last minute
 	AuditLost      float64    `json:"auditLost"`        // events in the last 10 minutes
 	ConfigOutdated bool       `json:"configOutdated"`   // Sluice runs by an older file

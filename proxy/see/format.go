@@ -66,12 +66,46 @@ func seconds(v float64) string {
 	return fmt.Sprintf("%.0f\u00a0d", v/86400)
 }
 
+// format returns the function that formats values of a unit.
+func format(unit string) func(float64) string {
+	switch unit {
+	case "bytes":
+		return size
+	case "seconds":
+		return seconds
+	case "cores":
+		return cores
+	}
+	return count
+}
+
 // optional formats a value that may be unknown.
 func optional(v *float64, format func(float64) string) string {
 	if v == nil {
-		return "–"
+		return nothing
 	}
 	return format(*v)
+}
+
+// cores formats CPU time of the apiserver.
+func cores(v float64) string {
+	switch {
+	case v == 0:
+		return nothing
+	case v < 0.0005:
+		return "<\u00a00.001"
+	case v < 0.995:
+		return fmt.Sprintf("%.3f", v)
+	}
+	return number(v)
+}
+
+// bound formats a bound of CPU time, which one that is nearly nothing does not need.
+func bound(kind string, v float64) string {
+	if v < 0.0005 {
+		return cores(v)
+	}
+	return kind + cores(v)
 }
 
 // percent formats a part of 1.

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"embed"
 	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"sluice/proxy/clients"
 )
 
 //go:embed assets
@@ -18,13 +21,12 @@ var templates = template.Must(template.New("").Funcs(functions).ParseFS(assets, 
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Handler serves the pages, their JSON and their stream. It must be protected as metrics are.
+// Handler serves the pages and their JSON. It must be protected as metrics are.
 func (s *Sampler) Handler() http.Handler {
-	live := newLive(s)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.page(func(*http.Request) string { return "overview" }))
-	mux.HandleFunc("GET /limits", s.page(func(*http.Request) string { return "limits" }))
-	mux.HandleFunc("GET /r/{resource}", s.page(func(r *http.Request) string { return "r/" + r.PathValue("resource") }))
+	mux.HandleFunc("GET /{$}", s.overview)
+	mux.HandleFunc("GET /limits", func(w http.ResponseWriter, _ *http.Request) { s.write(w, &view{Page: "limits"}) })
+	mux.HandleFunc("GET /r/{resource}", s.resource)
 	if s.options.Clients != nil {
 		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientsView(r.URL.Query()) }))
 		mux.HandleFunc("GET /clients/{id}", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientView(r.PathValue("id")) }))
@@ -32,10 +34,10 @@ func (s *Sampler) Handler() http.Handler {
 		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientLists.clientList))
 		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.clientLists.watchList))
 	}
-	if s.options.Why != nil {
-		s.options.Why.handle(mux, s)
+	if s.options.Kept != nil {
+		mux.HandleFunc("GET /why", s.why)
+		mux.HandleFunc("GET /see/v1alpha1/why", answer(s.lastRequests))
 	}
-	mux.HandleFunc("GET /see/live", live.serve)
 	mux.HandleFunc("GET /see/v1alpha1/status", s.json)
 	mux.HandleFunc("GET "+guides+"{name...}", serveDocument)
 	mux.HandleFunc("GET /see/style.css", asset("style.css", "text/css; charset=utf-8"))
@@ -67,112 +69,75 @@ type view struct {
 	*Facts
 	Verdict  Verdict
 	Page     string
+	Table    *Table       // of resources
+	Slow     float64      // open watches
 	Resource *Resource    // of the page of a resource
+	Passed   *Table       // the same: why its reads have passed
 	Clients  *clientsView // of the pages of clients
-	Shown    []Resource   // rows of the overview
-	Why      *whyView     // of the page that answers questions
-	Values   values
+	Why      *whyView     // of the page of the last requests
 }
 
 // mostRows bounds the rows of the overview. JSON has all of them.
 const mostRows = 200
 
 // More returns how many resources have no row.
-func (v *view) More() int { return len(v.Resources) - len(v.Shown) }
+func (v *view) More() int { return max(0, len(v.Resources)-len(v.Table.Rows)) }
 
-// cell is a value that changes while the page is open.
-type cell struct{ Key, Text string }
+// Outcomes are the outcomes by which the last requests are shown.
+func (y *whyView) Outcomes() []string { return Shows }
 
-// V returns the cell with a key.
-func (v *view) V(key string) cell { return cell{key, v.Values[key]} }
-
-// line is a sparkline.
-type line struct{ Key, Points, Label string }
-
-// Line returns the sparkline with a key.
-func (v *view) Line(key string) line {
-	return line{key, v.Values["~"+key], v.Values["="+key]}
-}
-
-// row is one line of a table.
-type row struct {
-	*view
-	Key      string
-	Resource *Resource
-	Limit    *Limit
-}
-
-// Rows returns a row for each resource.
-func (v *view) Rows() []row {
-	rows := make([]row, len(v.Shown))
-	for i := range rows {
-		r := &v.Shown[i]
-		rows[i] = row{view: v, Key: r.Name, Resource: r}
+// overview serves the first page.
+func (s *Sampler) overview(w http.ResponseWriter, _ *http.Request) {
+	f := s.Facts()
+	t := f.table().Narrow()
+	t.Rows = t.Rows[:min(len(t.Rows), mostRows)]
+	series := map[string]Series{}
+	for _, r := range f.Resources {
+		series[r.Name] = r.Reads.Series
 	}
-	return rows
-}
-
-// LimitRows returns a row for each limit.
-func (v *view) LimitRows() []row {
-	rows := make([]row, len(v.Limits))
-	for i := range rows {
-		rows[i] = row{view: v, Key: v.Limits[i].Name, Limit: &v.Limits[i]}
+	t.Columns = append(t.Columns, Column{Title: "15 min"})
+	for i, row := range t.Rows {
+		t.Rows[i] = append(row, Cell{Line: series[row[0].Text]})
 	}
-	return rows
+	s.write(w, &view{Page: "overview", Table: t, Slow: s.clientLists.slow()})
 }
 
-// Cell returns the cell of a column.
-func (r row) Cell(column string) cell { return r.V(r.Key + "/" + column) }
-
-// Spark returns the sparkline of the row.
-func (r row) Spark() line { return r.Line(r.Key) }
-
-// newView returns the view of a page; nil if there is no such page.
-func newView(f *Facts, page string) *view {
-	v := &view{Facts: f, Verdict: Judge(f), Page: page}
-	v.Values = newValues(f, v.Verdict)
-	switch name, ofResource := strings.CutPrefix(page, "r/"); {
-	case page == "overview":
-		v.Shown = f.Resources[:min(len(f.Resources), mostRows)]
-		for i := range v.Shown {
-			v.Values.resource(&v.Shown[i], f.Upstream.Fault.State != "")
-		}
-	case page == "clients", page == "why", page == "watches":
-	case page == "limits":
-		for _, l := range f.Limits {
-			v.Values.limit(l)
-		}
-	case ofResource:
-		i := slices.IndexFunc(f.Resources, func(r Resource) bool { return r.Name == name })
-		if i < 0 {
-			return nil
-		}
-		v.Resource = &f.Resources[i]
-		v.Values.resource(v.Resource, f.Upstream.Fault.State != "")
-	default:
-		return nil
+// resource serves the page of a resource.
+func (s *Sampler) resource(w http.ResponseWriter, r *http.Request) {
+	f := s.Facts()
+	i := slices.IndexFunc(f.Resources, func(of Resource) bool { return of.Name == r.PathValue("resource") })
+	if i < 0 {
+		http.NotFound(w, r)
+		return
 	}
-	return v
-}
-
-func (s *Sampler) page(name func(*http.Request) string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		v := newView(s.Facts(), name(r))
-		if v == nil {
-			http.NotFound(w, r)
-			return
-		}
-		v.write(w)
+	v := &view{Page: "r/" + f.Resources[i].Name, Resource: &f.Resources[i], Passed: &Table{Columns: []Column{
+		{Title: "Reason", Text: true, Reason: true}, {Title: "Reads"},
+	}}}
+	for _, reason := range slices.Sorted(maps.Keys(v.Resource.Passed)) {
+		v.Passed.add(reason, count(v.Resource.Passed[reason]))
 	}
+	s.write(w, v)
 }
 
-func (v *view) write(w http.ResponseWriter) {
+// write writes a page with the facts of now.
+func (s *Sampler) write(w http.ResponseWriter, v *view) {
+	v.Facts = s.Facts()
+	v.Verdict = Judge(v.Facts)
 	var body bytes.Buffer
 	if err := templates.ExecuteTemplate(&body, "layout.html", v); err != nil {
 		panic(err) // every page is executed by tests
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = body.WriteTo(w) // an error means that the client is gone
+}
+
+// functions are the functions of templates.
+var functions = map[string]any{
+	"cores": cores, "size": size, "number": number, "seconds": seconds, "guide": guide, "count": count, "percent": percent, "lower": strings.ToLower,
+	"name": nameOf, "served": served, "bound": bound, "runbook": runbook,
+	"optional": func(v *float64, unit string) string { return optional(v, format(unit)) },
+	"of":       func(unit string, v float64) string { return format(unit)(v) },
+	"many":     func(n uint64) string { return count(float64(n)) },
 }
 
 // Status is the JSON of the page.
@@ -185,5 +150,5 @@ type Status struct {
 
 func (s *Sampler) json(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
-	writeJSON(w, Status{"sluice/v1alpha1", "Status", Judge(f), f})
+	writeJSON(w, Status{clients.APIVersion, "Status", Judge(f), f})
 }

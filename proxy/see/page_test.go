@@ -1,7 +1,6 @@
 package see
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +22,6 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
 	"sluice/proxy/fault"
-	"sluice/proxy/flowcontrol"
 )
 
 // process is a process whose metrics a test sets.
@@ -63,7 +60,6 @@ func newProcess(names bool) *process {
 	o := Options{
 		Version: "v0.9", Gather: p.registry.Gather, Stopping: func() bool { return false },
 		Upstream: func() Upstream { return Upstream{Address: "https://apiserver:6443", Probed: true} },
-		Hold:     flowcontrol.New(nil).Hold,
 	}
 	if names {
 		o.Heaviest = func(accounts.Resource) string { return `user:<script>canary()</script>` }
@@ -87,21 +83,28 @@ func (p *process) get(t *testing.T, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-var (
-	shownCell  = regexp.MustCompile(`<span data-k="([^"]*)">([^<]*)</span>`)
-	shownMeter = regexp.MustCompile(`<meter data-k="([^"]*)" [^>]*value="([^"]*)"`)
-)
+var shown = regexp.MustCompile(`(?s)<th scope="row"[^>]*>(.*?)</th>|<td data-label="([^"]*)"[^>]*>(.*?)</td>|<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>`)
 
-// cells returns what a page shows, by the keys.
+// cells returns the texts of a page: by row and column of a table, or by the name of a figure.
 func (p *process) cells(t *testing.T, path string) map[string]string {
 	t.Helper()
 	w := p.get(t, path)
 	if w.Code != http.StatusOK {
 		t.Fatalf("%s: %d", path, w.Code)
 	}
-	all := map[string]string{}
-	for _, found := range append(shownCell.FindAllStringSubmatch(w.Body.String(), -1), shownMeter.FindAllStringSubmatch(w.Body.String(), -1)...) {
-		all[html.UnescapeString(found[1])] = html.UnescapeString(found[2])
+	plain := func(s string) string {
+		return strings.TrimSpace(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(s, "")))
+	}
+	all, row := map[string]string{}, ""
+	for _, found := range shown.FindAllStringSubmatch(w.Body.String(), -1) {
+		switch {
+		case found[1] != "":
+			row = plain(found[1])
+		case found[2] != "":
+			all[row+"/"+found[2]] = plain(found[3])
+		default:
+			all[plain(found[4])] = plain(found[5])
+		}
 	}
 	return all
 }
@@ -148,10 +151,10 @@ func TestPageShowsTheMetrics(t *testing.T) {
 		}
 	}
 	limits := p.cells(t, "/limits")
-	if used := p.value(t, "sluice_account_used", "requests"); limits["requests/used"] != size(used) || limits["requests/full"] != "7.1\u00a0%" || limits["%requests"] != "0.071" {
+	if used := p.value(t, "sluice_account_used", "requests"); limits["requests/used"] != size(used) || limits["requests/full"] != "7.1\u00a0%" {
 		t.Errorf("limits: %v", limits)
 	}
-	if own := p.cells(t, "/r/reports.v1.sbom.example"); own["reports.v1.sbom.example/version"] != cells["pods.v1/version"] {
+	if own := p.cells(t, "/r/reports.v1.sbom.example"); own["version"] != cells["pods.v1/version"] {
 		t.Errorf("page of a resource: %v", own)
 	}
 	if code := p.get(t, "/r/secrets.v1").Code; code != http.StatusNotFound {
@@ -280,24 +283,16 @@ func TestResourcesAreNotCalledServedInAnOutage(t *testing.T) {
 }
 
 // An open page shows the runbook of the state that it shows.
-func TestRunbookIsLive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(false)
-		up := p.options.Upstream
-		p.options.Upstream = func() Upstream { return away }
-		if got := p.cells(t, "/")["runbook"]; got != "Runbook: docs/deploying.md#sluicecannotuseapiserver" {
-			t.Errorf("away: %q", got)
-		}
-		const link = `<a data-k="@runbook" href="/see/docs/deploying.html#sluicecannotuseapiserver">`
-		if page := p.get(t, "/limits").Body.String(); !strings.Contains(page, link) {
-			t.Errorf("away: no link to the runbook in %s", page)
-		}
-		p.options.Upstream = up
-		time.Sleep(fresh)
-		if frame := newLive(p.Sampler).frame("overview"); !strings.Contains(string(frame), `"@runbook":""`) || !strings.Contains(string(frame), `"runbook":""`) {
-			t.Errorf("well again: %s", frame)
-		}
-	})
+func TestRunbookIsThatOfTheState(t *testing.T) {
+	p := newProcess(false)
+	const link = `<a href="/see/docs/deploying.html#sluicecannotuseapiserver">Runbook: docs/deploying.md#sluicecannotuseapiserver</a>`
+	if page := p.get(t, "/limits").Body.String(); strings.Contains(page, "Runbook") {
+		t.Errorf("well: a runbook in %s", page)
+	}
+	p.last, p.options.Upstream = nil, func() Upstream { return away }
+	if page := p.get(t, "/limits").Body.String(); !strings.Contains(page, link) {
+		t.Errorf("away: no link to the runbook in %s", page)
+	}
 }
 
 // What anybody can cause, and what must pass, is no share of what the cache should serve.
@@ -316,10 +311,10 @@ func TestSharesAreOfWhatTheCacheShouldServe(t *testing.T) {
 			p.requests.WithLabelValues(verb, "other", "other", "other", "204", "upstream", "not-in-sync").Add(1000)
 		}
 		cells := p.cells(t, "/")
-		if cells["passedwatches"] != "2" || cells["pods.v1/passedwatches"] != "2" {
-			t.Errorf("%s watches pass, %s of them of pods", cells["passedwatches"], cells["pods.v1/passedwatches"])
+		if cells["of these, should be served"] != "2" || cells["pods.v1/passed watches"] != "2" {
+			t.Errorf("%s watches pass, %s of them of pods", cells["of these, should be served"], cells["pods.v1/passed watches"])
 		}
-		if f := p.Facts(); *f.Reads.ListsPassed != 0.25 || cells["all/served"] != percent(0.75) || f.Requests != 2004 {
+		if f := p.Facts(); *f.Reads.ListsPassed != 0.25 || cells["served from memory"] != percent(0.75) || f.Requests != 2004 {
 			t.Errorf("%v of lists pass, %s of reads are served, %v requests", *f.Reads.ListsPassed, cells["all/served"], f.Requests)
 		}
 	})
@@ -355,62 +350,6 @@ func TestOpenListenersShowNoNames(t *testing.T) {
 	}
 }
 
-func TestStreamSendsNewerValues(t *testing.T) {
-	p := newProcess(false)
-	server := httptest.NewServer(p.Handler())
-	t.Cleanup(server.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/see/live?page=overview", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	events := bufio.NewScanner(resp.Body)
-	for i, want := range []string{"10\u202f006", "7"} {
-		var got values
-		for events.Scan() && got == nil {
-			if data, ok := strings.CutPrefix(events.Text(), "data: "); ok {
-				if err := json.Unmarshal([]byte(data), &got); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if i == 0 {
-			p.objects.WithLabelValues("", "v1", "pods").Set(7)
-		}
-		if got["pods.v1/objects"] != want {
-			t.Errorf("event %d: %q objects, want %q", i, got["pods.v1/objects"], want)
-		}
-	}
-}
-
-// A reader is authorized when a stream begins, so a stream must end for a withdrawn right to have an effect.
-func TestStreamsEndSoThatReadersAreAuthorizedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(false)
-		ledger := accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 30}), 1<<30)
-		p.options.Hold = flowcontrol.New(ledger).Hold
-		l := newLive(p.Sampler)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		began := time.Now()
-		w := httptest.NewRecorder()
-		l.serve(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/see/live?page=overview", nil))
-		if took := time.Since(began); took > time.Minute || ledger.Usage(accounts.Unverified).Used != 0 {
-			t.Errorf("the stream took %v, %d bytes are held", took, ledger.Usage(accounts.Unverified).Used)
-		}
-		if !strings.HasPrefix(w.Body.String(), "retry: 500\ndata: {") {
-			t.Errorf("the browser is not told to come back soon: %.60q", w.Body)
-		}
-	})
-}
-
-// Somebody who opens many pages takes none from others, and all of them while nobody else wants one.
 // TestSlowGathersAreRare: open pages must not keep a Sluice with many resources busy.
 func TestSlowGathersAreRare(t *testing.T) {
 	for took, want := range map[time.Duration]int{time.Millisecond: 30, 30 * time.Millisecond: 14, time.Second: 9} {
@@ -431,63 +370,6 @@ func TestSlowGathersAreRare(t *testing.T) {
 				t.Errorf("gathered %d times in a minute, each time for %s; want %d", gathers, took, want)
 			}
 		})
-	}
-}
-
-func TestOpenPagesAreSharedAmongReaders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(false)
-		const pages = 10
-		ledger := accounts.New(accounts.Totals{accounts.Unverified: pages * (accounts.RequestBytes + 1000)}, 1<<30)
-		p.options.Hold = flowcontrol.New(ledger).Hold
-		l := newLive(p.Sampler)
-		var open atomic.Int64
-		read := func(address string) *httptest.ResponseRecorder {
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/see/live?page=overview", nil)
-			r.RemoteAddr = address + ":1"
-			w := httptest.NewRecorder()
-			go func() {
-				open.Add(1)
-				defer open.Add(-1)
-				l.serve(w, r)
-			}()
-			synctest.Wait()
-			return w
-		}
-		for range pages {
-			read("192.0.2.1")
-		}
-		if n := open.Load(); n != pages {
-			t.Errorf("one reader has %d pages of %d", n, pages)
-		}
-		if w := read("192.0.2.1"); w.Code != http.StatusTooManyRequests || open.Load() != pages {
-			t.Errorf("the page beyond the total: %d, %d are open", w.Code, open.Load())
-		}
-		if w := read("192.0.2.2"); w.Code != http.StatusOK || open.Load() != pages {
-			t.Errorf("the page of another reader: %d, %d are open", w.Code, open.Load())
-		}
-		time.Sleep(2 * streamsFor)
-		synctest.Wait()
-		if n := ledger.Usage(accounts.Unverified).Used; n != 0 || open.Load() != 0 {
-			t.Errorf("%d bytes are held of %d pages in the end", n, open.Load())
-		}
-	})
-}
-
-// Only a page that exists and stays open holds anything.
-func TestHeadAndUnknownPagesHoldNothing(t *testing.T) {
-	p := newProcess(false)
-	p.options.Hold = flowcontrol.New(accounts.New(accounts.Totals{}, 0)).Hold // which refuses everything
-	l := newLive(p.Sampler)
-	w := httptest.NewRecorder()
-	l.serve(w, httptest.NewRequest(http.MethodHead, "/see/live?page=overview", nil))
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" {
-		t.Errorf("HEAD takes a stream: %d %v", w.Code, w.Header())
-	}
-	w = httptest.NewRecorder()
-	l.serve(w, httptest.NewRequest(http.MethodGet, "/see/live?page=r/nothing", nil))
-	if w.Code != http.StatusNotFound || len(l.frames) > 1 {
-		t.Errorf("an unknown page: %d, %d frames are kept", w.Code, len(l.frames))
 	}
 }
 

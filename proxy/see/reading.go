@@ -113,6 +113,7 @@ type totals struct {
 	reasons  map[passedFor]float64
 	requests float64
 	refused  float64 // of authenticated callers, by limits
+	denied   float64 // by the apiserver: 401, 403 and 429
 	failed   float64 // reviews
 	lost     float64 // audit events
 	cpu      float64 // seconds
@@ -147,6 +148,9 @@ func (r reading) totals() totals {
 		reason := l.of("reason")
 		if l.of("source") == "gateway" && strings.HasPrefix(reason, "too-many-") && !byAnybody[reason] {
 			t.refused += v
+		}
+		if code := l.of("code"); l.of("source") == "upstream" && (code == "401" || code == "403" || code == "429") {
+			t.denied += v
 		}
 		if !reads[l.of("verb")] || l.of("resource") == "" || l.of("group") == other || !strings.HasPrefix(l.of("code"), "2") {
 			return

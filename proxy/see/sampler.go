@@ -3,7 +3,6 @@ package see
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
+	"sluice/proxy/why"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 	ratesOver = 5 * time.Minute
 )
 
-// Options configures a Sampler. All but Heaviest, Clients, Stalled and Why are required.
+// Options configures a Sampler. All but Heaviest, Clients, Stalled and Kept are required.
 type Options struct {
 	Version string
 	// Gather returns the metrics of the process.
@@ -40,13 +40,11 @@ type Options struct {
 	// Clients counts the costs of clients; nil shows none. Names are shown if Names is set.
 	Clients *clients.Table
 	Names   bool
-	// Hold counts a page that stays open for its reader. It is refused, or ends by end, when others need the memory.
-	Hold func(r *http.Request, end func()) (*accounts.Grant, error)
 	// Stalled returns the names of the resources for which a read has waited in vain, and no proof has succeeded since; nil
 	// names none.
 	Stalled func() []string
-	// Why answers questions about requests; nil answers none.
-	Why *Why
+	// Kept has the last requests; nil shows none.
+	Kept *why.Ring
 }
 
 // Sampler makes Facts of metrics. It can be used concurrently.
@@ -178,6 +176,7 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 	if d := now.at.Sub(base.at).Seconds(); d > 0 {
 		f.CPUCores = new((now.cpu - base.cpu) / d)
 		f.Saved.BytesPerSec, f.Saved.AllBytesPerSec = now.cached.since(base.cached)/d, now.bytes.since(base.bytes)/d
+		f.DeniedPerSec = max(0, now.denied-base.denied) / d
 		f.Saved.Cores, f.Saved.SpentCores = now.avoided.since(base.avoided)/d, now.spent.since(base.spent)/d
 	}
 	f.Reads = s.reads(now, base, func(now, old *totals) answers { return now.all.since(old.all) })

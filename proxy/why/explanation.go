@@ -4,12 +4,15 @@ package why
 import (
 	"strings"
 
+	"sluice/proxy/clients"
 	"sluice/proxy/message"
 )
 
 // Explanation is the outcome of a request, its reason, and advice.
 type Explanation struct {
-	Verdict string `json:"verdict"` // one of Classes, or Unknown
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Verdict    string `json:"verdict"` // an outcome, or Unknown
 	// Reason is the label reason of the metrics. It is empty for a request that is invalid.
 	Reason   string `json:"reason"`
 	Sentence string `json:"sentence"`
@@ -25,7 +28,7 @@ const Troubleshooting = "docs/troubleshooting.md"
 
 // New returns the Explanation of a verdict on a request, whose answer a text describes.
 func New(verdict, reason, answer string) *Explanation {
-	e := &Explanation{Verdict: verdict, Reason: reason, Sentence: answer}
+	e := &Explanation{APIVersion: clients.APIVersion, Kind: "Explanation", Verdict: verdict, Reason: reason, Sentence: answer}
 	if advice, known := message.AdviceFor(reason); known {
 		e.Sentence = strings.TrimPrefix(advice.Means+"; "+answer, "; ")
 		e.Do, e.Doc = advice.Do, Troubleshooting+"#"+reason

@@ -2,31 +2,21 @@ package why
 
 import (
 	"cmp"
-	"fmt"
+	"hash/maphash"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"sluice/proxy/clients"
 )
 
-// The classes of the requests that are kept.
 const (
-	KeptPassed = iota
-	KeptServed
-	KeptRefused
-	KeptFailed
-
-	classes
-)
-
-// Classes are the names of the classes.
-var Classes = [classes]string{"passed", "served", "refused", "failed"}
-
-const (
-	// perClass is how many requests of authenticated callers are kept of each class, and ofStrangers how many of the others,
+	// perOutcome is how many requests of authenticated callers are kept of each outcome, and ofStrangers how many of the others,
 	// which push out only each other's.
-	perClass    = 200
+	perOutcome  = 200
 	ofStrangers = 50
 	// mostText bounds the text of one request, so that all of them take less than a MiB.
 	mostText = 800
@@ -47,35 +37,40 @@ const (
 // Ring keeps the last requests. Its memory is bounded; it is safe for concurrent use.
 type Ring struct {
 	mu   sync.Mutex
-	kept [classes][len(callers)]queue
+	kept [len(clients.Outcomes)][2]queue // of authenticated callers, and of the others
 }
 
-// callers begin the numbers of requests: of authenticated callers, and of the others.
-var callers = [...]string{"", "unknown-"}
+// queue has the last requests of some callers, the oldest first.
+type queue []*slot
 
-// queue has the last requests of some callers.
-type queue struct {
-	n     int64 // that were added
-	slots []slot
-}
-
-// next returns the slot of the next request.
-func (k *queue) next(size int) *slot {
-	if k.slots == nil {
-		k.slots = make([]slot, size)
+// next returns the slot of the next request. A user who has a quarter of them pushes out its own.
+func (q *queue) next(user uint64, most int) *slot {
+	if len(*q) < most {
+		*q = append(*q, &slot{})
+		return (*q)[len(*q)-1]
 	}
-	s := &k.slots[k.n%int64(size)]
-	k.n++
+	own, oldest := 0, 0
+	for i, s := range slices.Backward(*q) {
+		if s.user == user {
+			own++
+			oldest = i
+		}
+	}
+	if own < most/4 {
+		oldest = 0
+	}
+	s := (*q)[oldest]
+	copy((*q)[oldest:], (*q)[oldest+1:])
+	(*q)[most-1] = s
 	return s
 }
-
-// oldest returns the number of the first request that is still kept.
-func (k *queue) oldest() int64 { return max(0, k.n-int64(len(k.slots))) }
 
 // slot is a request. The text has everything that a client may have chosen.
 type slot struct {
 	at     time.Time
+	user   uint64 // a hash
 	code   int
+	source string
 	reason string
 	end    string
 	exists bool // the resource
@@ -87,6 +82,7 @@ type slot struct {
 // Request is a request that has ended, or a watch that was opened.
 type Request struct {
 	Code   int
+	Source string // a constant: cache, upstream or gateway
 	Reason string // a constant
 	End    string // how a watch has ended, a constant; empty while it is open, and of other requests
 	Exists bool   // it is known that the resource exists
@@ -96,16 +92,21 @@ type Request struct {
 	Resource, Version, Group string
 }
 
+var seed = maphash.MakeSeed()
+
 // Add keeps a request.
-func (r *Ring) Add(class int, q *Request) {
+func (r *Ring) Add(outcome clients.Outcome, q *Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	caller, size := 1, ofStrangers
 	if q.Known {
-		caller, size = 0, perClass
+		caller, size = 0, perOutcome
 	}
-	s := r.kept[class][caller].next(size)
-	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, end: q.End, exists: q.Exists, known: q.Known, text: s.text[:0]}
+	user := maphash.String(seed, q.User)
+	s := r.kept[outcome][caller].next(user, size)
+	*s = slot{
+		at: time.Now(), user: user, code: q.Code, source: q.Source, reason: q.Reason, end: q.End, exists: q.Exists, known: q.Known, text: s.text[:0],
+	}
 	for i, text := range [texts]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group} {
 		s.text = append(s.text, text[:min(len(text), max(mostText-len(s.text), 0))]...)
 		s.ends[i] = uint16(len(s.text))
@@ -114,9 +115,9 @@ func (r *Ring) Add(class int, q *Request) {
 
 // Seen is a kept request as each reader of the metrics may see it.
 type Seen struct {
-	ID       string    `json:"id"`
 	At       time.Time `json:"at"`
-	Class    string    `json:"class"`
+	Outcome  string    `json:"outcome"`
+	Source   string    `json:"source"` // cache, upstream, or gateway if Sluice has answered
 	Reason   string    `json:"reason"`
 	Code     int       `json:"code"`
 	End      string    `json:"end,omitempty"` // how a watch has ended
@@ -129,45 +130,23 @@ type Seen struct {
 // Hidden replaces a text that the reader may not see.
 const Hidden = "…"
 
-// Last returns the requests of a class, the newest first.
-func (r *Ring) Last(class int, names bool) []Seen {
+// Last returns the requests of an outcome that a query selects by user, verb, code and ended, the newest first.
+func (r *Ring) Last(outcome clients.Outcome, q url.Values, names bool) []Seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []Seen
-	for caller := range r.kept[class] {
-		k := &r.kept[class][caller]
-		for n := k.n - 1; n >= k.oldest(); n-- {
-			all = append(all, k.seen(class, caller, n, names))
+	all := []Seen{}
+	for _, of := range r.kept[outcome] {
+		for _, slot := range of {
+			s := slot.seen(names)
+			s.Outcome = clients.Outcomes[outcome]
+			if strings.Contains(s.User, q.Get("user")) && (q.Get("verb") == "" || strings.EqualFold(s.Verb, q.Get("verb"))) &&
+				(q.Get("code") == "" || q.Get("code") == strconv.Itoa(s.Code)) && (q.Get("ended") == "" || s.End != "") {
+				all = append(all, s)
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Seen) int { return b.At.Compare(a.At) })
 	return all
-}
-
-// Find returns a request by its ID.
-func (r *Ring) Find(id string, names bool) (Seen, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for class := range r.kept {
-		for caller := range r.kept[class] {
-			k := &r.kept[class][caller]
-			number, found := strings.CutPrefix(id, idOf(class, caller))
-			if n, err := strconv.ParseInt(number, 10, 64); found && err == nil && n >= k.oldest() && n < k.n {
-				return k.seen(class, caller, n, names), true
-			}
-		}
-	}
-	return Seen{}, false
-}
-
-// idOf returns the part before the number of a request.
-func idOf(class, caller int) string { return Classes[class] + "-" + callers[caller] }
-
-// seen returns the request with a number.
-func (k *queue) seen(class, caller int, n int64, names bool) Seen {
-	s := k.slots[n%int64(len(k.slots))].seen(names)
-	s.ID, s.Class = idOf(class, caller)+strconv.FormatInt(n, 10), Classes[class]
-	return s
 }
 
 func (s *slot) seen(names bool) Seen {
@@ -179,7 +158,7 @@ func (s *slot) seen(names bool) Seen {
 		return string(s.text[from:s.ends[i]])
 	}
 	q := Seen{
-		At: s.at, Reason: s.reason, Code: s.code, End: s.end,
+		At: s.at, Source: s.source, Reason: s.reason, Code: s.code, End: s.end,
 		Verb: text(textVerb), Resource: Hidden, User: Hidden, Agent: Hidden,
 	}
 	if s.exists {
@@ -192,13 +171,4 @@ func (s *slot) seen(names bool) Seen {
 		}
 	}
 	return q
-}
-
-// Explain describes the outcome of the request.
-func (s *Seen) Explain() *Explanation {
-	answer := fmt.Sprintf("%s %s, %s, code %d", s.Verb, s.Resource, s.At.UTC().Format("15:04:05 UTC"), s.Code)
-	if s.End != "" {
-		answer += ", ended: " + s.End
-	}
-	return New(s.Class, s.Reason, answer)
 }

@@ -2,68 +2,80 @@ package why
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"unsafe"
+
+	"sluice/proxy/clients"
 )
 
 // TestRingIsBounded adds requests of long texts: what is kept stays below a MiB, and adding allocates nothing.
 func TestRingIsBounded(t *testing.T) {
 	r, long := &Ring{}, strings.Repeat("x", 5000)
 	q := &Request{Reason: "any-version", Verb: "LIST", User: long, Agent: long, Resource: long}
-	for class := range Classes {
-		for i := range 4 * perClass {
+	for outcome := range clients.Outcomes {
+		for i := range 4 * perOutcome {
 			q.Known = i%2 == 0
-			r.Add(class, q)
+			r.Add(clients.Outcome(outcome), q)
 		}
 	}
 	size := int(unsafe.Sizeof(*r))
-	for class := range r.kept {
-		for _, k := range r.kept[class] {
-			size += cap(k.slots) * int(unsafe.Sizeof(slot{}))
-			for i := range k.slots {
-				size += cap(k.slots[i].text)
+	for outcome := range r.kept {
+		for _, k := range r.kept[outcome] {
+			size += cap(k) * int(unsafe.Sizeof(k[0]))
+			for _, s := range k {
+				size += int(unsafe.Sizeof(*s)) + cap(s.text)
 			}
 		}
 	}
 	if size > 1<<20 {
 		t.Errorf("%d bytes", size)
 	}
-	if n := testing.AllocsPerRun(1000, func() { r.Add(KeptServed, q) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { r.Add(clients.Served, q) }); n != 0 {
 		t.Errorf("%v allocations for a request", n)
 	}
-	all := r.Last(KeptServed, true)
-	if len(all) != perClass+ofStrangers {
+	if all := r.Last(clients.Served, nil, true); len(all) != perOutcome+ofStrangers {
 		t.Errorf("%d requests", len(all))
 	}
 }
 
-// TestRingShowsNamesOnlyToWhoMaySeeThem, and finds requests by their IDs while they are kept.
-func TestRingShowsNamesOnlyToWhoMaySeeThem(t *testing.T) {
+// TestAPollerPushesOutItsOwnRequests once it has a quarter of them and others come.
+func TestAPollerPushesOutItsOwnRequests(t *testing.T) {
 	r := &Ring{}
-	for i := range perClass + 1 {
-		r.Add(KeptPassed, &Request{
-			Code: 200, Reason: "small-read", Exists: i > 0, Known: true, Verb: "LIST", User: "jane", Agent: "kubectl", Resource: "deployments", Version: "v1",
-			Group: "apps",
-		})
-	}
-	if _, found := r.Find("passed-0", true); found {
-		t.Error("a request is found that is kept no longer")
-	}
-	for _, id := range []string{"", "passed-", "passed--1", "failed-1", "passed-unknown-0", "passed-201", "passed-x", "x-1"} {
-		if _, found := r.Find(id, true); found {
-			t.Errorf("%q is found", id)
+	add := func(user string, n int) {
+		for range n {
+			r.Add(clients.Passed, &Request{Known: true, User: user})
 		}
 	}
-	seen, found := r.Find(fmt.Sprint("passed-", perClass), false)
-	if !found || seen.User != Hidden || seen.Agent != Hidden || seen.Resource != "deployments.v1.apps" {
+	add("poller", 10*perOutcome)
+	for i := range perOutcome - perOutcome/4 {
+		add(fmt.Sprintf("user-%03d", i), 1)
+	}
+	add("poller", 10*perOutcome)
+	all := r.Last(clients.Passed, nil, true)
+	if own := r.Last(clients.Passed, url.Values{"user": {"poller"}}, true); len(own) != perOutcome/4 || len(all) != perOutcome {
+		t.Errorf("%d of %d requests are of the poller", len(own), len(all))
+	}
+	if own := r.Last(clients.Passed, url.Values{"user": {"user-000"}}, true); len(own) != 1 {
+		t.Errorf("the first of the others is gone")
+	}
+}
+
+// TestRingShowsNamesOnlyToWhoMaySeeThem.
+func TestRingShowsNamesOnlyToWhoMaySeeThem(t *testing.T) {
+	r := &Ring{}
+	r.Add(clients.Passed, &Request{
+		Code: 200, Reason: "small-read", Exists: true, Known: true, Verb: "LIST", User: "jane", Agent: "kubectl", Resource: "deployments", Version: "v1", Group: "apps",
+	})
+	if seen := r.Last(clients.Passed, nil, false)[0]; seen.User != Hidden || seen.Agent != Hidden || seen.Resource != "deployments.v1.apps" {
 		t.Errorf("%+v", seen)
 	}
-	r.Add(KeptRefused, &Request{Code: 401, Verb: "LIST", Agent: "curl"})
-	if seen, found := r.Find("refused-unknown-0", true); !found || seen.User != "nobody" || seen.Agent != Hidden {
+	if seen := r.Last(clients.Passed, nil, true)[0]; seen.User != "jane" || seen.Agent != "kubectl" || seen.Outcome != "passed" {
+		t.Errorf("%+v", seen)
+	}
+	r.Add(clients.Refused, &Request{Code: 401, Verb: "LIST", Agent: "curl", Resource: "pods"})
+	if seen := r.Last(clients.Refused, nil, true)[0]; seen.User != "nobody" || seen.Agent != Hidden || seen.Resource != Hidden {
 		t.Errorf("a stranger: %+v", seen)
-	}
-	if seen, _ := r.Find("passed-1", true); seen.User != "jane" || seen.Agent != "kubectl" {
-		t.Errorf("%+v", seen)
 	}
 }

@@ -36,15 +36,15 @@ const alert = "/see/docs/deploying.html#sluicerefusesrequests"
 
 var tasks = []task{
 	{
-		"Who lists all pods, and what does it cost?", "/clients?by=lists", []string{"admin · reporter/1.0", "pods.v1"},
-		[]step{{"admin · reporter/1.0", []string{"would cost the apiserver", "cores", "list served"}}},
-		"clients --sort-by lists", []string{"reporter/1.0", "WOULD-COST and COST are of the apiserver"},
+		"Who lists all pods, and what does it cost?", "/clients?by=lists", []string{"reporter/1.0", "pods.v1"},
+		[]step{{"reporter/1.0", []string{"would cost the apiserver", "cores", "What it asks for"}}},
+		"clients --sort-by lists", []string{"reporter/1.0", "WOULD COST and COST are of the apiserver"},
 	},
 	{
 		"Why does the watch of my controller pass, and what can I do?", "/", []string{"watches that pass"},
 		[]step{
-			{"Whose reads pass, and why", []string{"admin · controller/2.0", "excluded"}},
-			{"admin · controller/2.0", []string{"Open watches", "secrets.v1", "upstream", "excluded", "set cache.secrets for secrets"}},
+			{"Whose reads pass, and why", []string{"controller/2.0", "excluded"}},
+			{"controller/2.0", []string{"Open watches", "secrets.v1", "the apiserver", "excluded", "set cache.secrets for secrets"}},
 			{"excluded", []string{"set cache.secrets for secrets"}},
 		},
 		"watches --passed", []string{"controller/2.0", "secrets.v1", "excluded: set cache.secrets for secrets"},
@@ -69,8 +69,8 @@ var tasks = []task{
 	{
 		"Who is refused?", "/limits", []string{"streams", "100 %", "limits.upstreamStreams", "user:admin"},
 		[]step{
-			{"Who is refused, and why", []string{"admin · greedy/1.0"}},
-			{"admin · greedy/1.0", []string{"watch refused", "too-many-streams", "raise limits.upstreamStreams"}},
+			{"Who is refused, and why", []string{"greedy/1.0"}},
+			{"greedy/1.0", []string{"too-many-streams", "raise limits.upstreamStreams"}},
 		},
 		"status", nil,
 	},

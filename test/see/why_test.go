@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"sluice/proxy/why"
 	"sluice/test/harness"
 )
 
@@ -111,7 +110,7 @@ func TestTheSourceTellsNothingOfWhatACallerMayNotRead(t *testing.T) {
 	}
 }
 
-// TestWhyAnswersInTheBrowser shows the last requests, and one of them, with and without JavaScript.
+// TestWhyAnswersInTheBrowser filters the last requests by the form, with and without JavaScript.
 func TestWhyAnswersInTheBrowser(t *testing.T) {
 	s := start(t)
 	b := openBrowser(t)
@@ -123,11 +122,11 @@ func TestWhyAnswersInTheBrowser(t *testing.T) {
 		name := fmt.Sprintf("why-%d-%s", row.width, row.scheme)
 		b.screen(t, row.width, row.scheme)
 		b.call(t, "Emulation.setScriptExecutionDisabled", map[string]any{"value": !row.scripts}, nil)
-		b.open(t, s.Admin+"/why?show="+why.Classes[why.KeptServed])
-		link := b.evaluate(t, `document.querySelector(".kept th a").getAttribute("href")`)
-		b.open(t, s.Admin+link)
-		if reason := b.evaluate(t, `document.getElementById("reason").textContent`); reason == "" {
-			t.Errorf("%s: no reason", name)
+		b.open(t, s.Admin+"/why?show=served")
+		b.evaluate(t, `document.querySelector("input[name=user]").value = "admin"; document.querySelector("input[name=verb]").value = "list"; "done"`)
+		b.loading(t, func() { b.evaluate(t, `document.querySelector("form").submit(); "done"`) })
+		if row := b.evaluate(t, `document.querySelector("tbody tr").innerText`); !strings.Contains(row, "LIST configmaps.v1") || !strings.Contains(row, "the cache") {
+			t.Errorf("%s: the first row is %q", name, row)
 		}
 		if over := b.evaluate(t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over != "0" {
 			t.Errorf("%s is wider than the screen by %s pixels", name, over)

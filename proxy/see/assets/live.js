@@ -1,46 +1,39 @@
-// Newer values for an open page: the texts of [data-k], where links lead, the points of sparklines, and what meters show.
+// Newer content for an open page, which is fetched and compared: only the parts that differ change.
 (() => {
   "use strict";
-  const age = document.getElementById("age"), verdict = document.getElementById("verdict");
-  const cells = new Map();
-  for (const e of document.querySelectorAll("[data-k]")) {
-    const k = e.dataset.k;
-    cells.set(k, [...(cells.get(k) || []), e]);
-  }
-  const still = !document.querySelector("main > :not(#verdict) [data-k], main > [data-k]"); // but for the verdict
-  let source = null, heard = Date.now();
-  const show = (event) => {
-    heard = Date.now();
-    for (const [k, v] of Object.entries(JSON.parse(event.data))) {
-      for (const e of cells.get(k) || []) {
-        if (k[0] === "~") e.setAttribute("points", v);
-        else if (k[0] === "%") e.value = v;
-        else if (k[0] === "@") v ? e.setAttribute("href", v) : e.removeAttribute("href");
-        else if (e.textContent !== v) e.textContent = v;
-      }
-      if (k[0] === "=") for (const e of cells.get("~" + k.slice(1)) || []) e.parentNode.setAttribute("aria-label", v);
-      if (k === "state") {
-        verdict.dataset.state = v;
-        document.title = document.title.replace(/[^ ]+$/, v);
-      }
+  const age = document.getElementById("age");
+  let heard = Date.now();
+  const change = (old, now) => {
+    if (old.nodeName !== now.nodeName) return old.replaceWith(now);
+    if (old.nodeType === Node.TEXT_NODE) {
+      if (old.data !== now.data) old.data = now.data;
+      return;
     }
+    for (const a of [...(old.attributes || [])]) if (!now.hasAttribute(a.name)) old.removeAttribute(a.name);
+    for (const a of now.attributes || []) if (old.getAttribute(a.name) !== a.value) old.setAttribute(a.name, a.value);
+    const there = [...old.childNodes], wanted = [...now.childNodes];
+    wanted.forEach((n, i) => there[i] ? change(there[i], n) : old.append(n));
+    there.slice(wanted.length).forEach(n => n.remove());
   };
-  // A hidden page keeps no connection: a browser has six for one server over HTTP/1.1.
-  const connect = () => {
-    if (document.hidden) {
-      if (source) source.close();
-      source = null;
-    } else if (!source || source.readyState === 2) {
-      source = new EventSource("/see/live?page=" + encodeURIComponent(document.body.dataset.page));
-      source.onmessage = show;
-    }
+  const look = async () => {
+    if (document.hidden) return;
+    try {
+      const answer = await fetch(location.href, { signal: AbortSignal.timeout(5000) });
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      change(document.querySelector("main"), page.querySelector("main"));
+      document.title = page.title;
+      heard = Date.now();
+    } catch { /* Sluice is gone: the age says it */ }
   };
+  setInterval(look, 2000);
   setInterval(() => {
-    const late = Math.round((Date.now() - heard) / 1000);
-    document.body.classList.toggle("stale", late > 8);
-    age.textContent = late > 8 ? "no news from Sluice for " + late + " s" : still ? "reload for newer values" : "live, " + late + " s ago";
-    if (late > 8) connect();
+    const late = Math.round((Date.now() - heard) / 1000), gone = late > 8;
+    document.body.classList.toggle("stale", gone);
+    age.textContent = gone ? "no news" : "live, " + late + " s ago";
+    if (!gone) return;
+    document.getElementById("verdict").dataset.mark = "■";
+    document.getElementById("sentence").textContent = "No news from Sluice for " + late + " s: see whether it runs.";
   }, 1000);
-  document.addEventListener("visibilitychange", connect);
-  connect();
+  document.addEventListener("visibilitychange", look);
 })();
