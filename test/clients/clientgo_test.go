@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/cache"
@@ -49,7 +48,7 @@ var builtIn = []sample{pods, configMaps, deployments, leases}
 // Lists, gets and watches from the cache are equal to the apiserver's, and informers converge.
 func TestClientGoReadsTheApiserversObjects(t *testing.T) {
 	defineGadgets(t, apiserver)
-	runClientCases(t, apiserver, sluice, []clientCase{
+	runClientCases(t, []clientCase{
 		{"typed", typedAs(""), []sample{pods}, []string{inProtobuf}}, // client-go's default
 		{"typed JSON", typedAs(inJSON), builtIn, []string{inJSON}},
 		{"typed Protobuf", typedAs(inProtobuf), builtIn, []string{inProtobuf}},
@@ -59,42 +58,29 @@ func TestClientGoReadsTheApiserversObjects(t *testing.T) {
 	})
 }
 
-// Sluice serves CBOR whether the apiserver does (by a feature gate) or not.
+// Sluice serves CBOR although the apiserver does not, without a feature gate.
 func TestClientGoReadsTheApiserversObjectsInCBOR(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsPreferCBOR, true)
-	cases := []clientCase{
+	defineGadgets(t, apiserver)
+	runClientCases(t, []clientCase{
 		{"typed", typedAs(inCBOR), builtIn, []string{inCBOR, inCBORSeq}},
 		{"dynamic", asUnstructured, []sample{deployments, gadgets}, []string{inCBOR, inCBORSeq}},
-	}
-	t.Run("apiserver without CBOR", func(t *testing.T) {
-		defineGadgets(t, apiserver)
-		runClientCases(t, apiserver, sluice, cases)
-	})
-	t.Run("apiserver with CBOR", func(t *testing.T) {
-		apiserver := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=CBORServingAndStorage=true"}})
-		defineGadgets(t, apiserver)
-		sluice := apiserver.StartSluice(t)
-		runClientCases(t, apiserver, sluice, cases)
 	})
 }
 
-func runClientCases(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice, cases []clientCase) {
+func runClientCases(t *testing.T, cases []clientCase) {
 	for _, tc := range cases {
 		for _, s := range tc.samples {
 			t.Run(tc.name+" "+s.gvr.Resource, func(t *testing.T) {
-				namespace := c.Namespace(t)
-				s.at(t, c, namespace).create("first") // waits until a custom resource is served
-				s.sync(t, gateway)
-				for name, test := range map[string]func(*pair){
-					"reads": (*pair).reads, "watch": (*pair).watch, "streaming list": (*pair).streamingList,
-				} {
-					t.Run(name, func(t *testing.T) { test(newPair(t, c, gateway, tc, s, namespace)) })
-				}
+				namespace := apiserver.Namespace(t)
+				s.at(t, apiserver, namespace).create("first") // waits until a custom resource is served
+				s.sync(t, sluice)
+				t.Run("reads", func(t *testing.T) { newPair(t, tc, s, namespace).reads() })
 				for _, streaming := range []bool{true, false} {
 					t.Run(fmt.Sprintf("informer, streaming %v", streaming), func(t *testing.T) {
 						featurestesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
-						newPair(t, c, gateway, tc, s, namespace).informer(streaming)
+						newPair(t, tc, s, namespace).informer(streaming)
 					})
 				}
 			})
@@ -102,18 +88,18 @@ func runClientCases(t *testing.T, c *harness.ControlPlane, gateway *harness.Slui
 	}
 }
 
-func newPair(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice, tc clientCase, s sample, namespace string) *pair {
+func newPair(t *testing.T, tc clientCase, s sample, namespace string) *pair {
 	t.Helper()
-	cfg, responses := record(gateway.RESTConfig("admin"))
+	cfg, responses := record(sluice.RESTConfig("admin"))
 	cached, err := tc.make(cfg, s, namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct, err := tc.make(c.RESTConfig("admin"), s, namespace)
+	direct, err := tc.make(apiserver.RESTConfig("admin"), s, namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &pair{t, cached, direct, responses, s.at(t, c, namespace), tc.mediaTypes}
+	return &pair{t, cached, direct, responses, s.at(t, apiserver, namespace), tc.mediaTypes}
 }
 
 // reads compares lists and gets at any version, which the cache may serve late, and consistent reads.
@@ -177,89 +163,6 @@ func items(list runtime.Object, err error) ([]runtime.Object, error) {
 		return nil, err
 	}
 	return meta.ExtractList(list)
-}
-
-// watch compares the events of two watches for the same changes.
-func (p *pair) watch() {
-	list, err := p.cached.list(p.t.Context(), metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	o := metav1.ListOptions{ResourceVersion: list.(metav1.ListInterface).GetResourceVersion(), LabelSelector: "app=x"}
-	direct, cached := open(p.t, p.direct, o), open(p.t, p.cached, o)
-	p.writer.create("second")
-	p.writer.label("second", "n", "2")
-	p.writer.label("second", "app", "other") // no longer selected
-	p.writer.label("second", "app", "x")     // selected again
-	p.writer.delete("second")
-	for deletions := 0; deletions < 2; {
-		d, c := next(p.t, direct), next(p.t, cached)
-		if diff := cmp.Diff(d, c); diff != "" {
-			p.t.Fatalf("event (-apiserver +Sluice):\n%s", diff)
-		}
-		if d.Type == watch.Deleted {
-			deletions++
-		}
-	}
-	p.responses.check(p.t, "cache", p.mediaTypes...)
-}
-
-func open(t *testing.T, w resourceClient, o metav1.ListOptions) watch.Interface {
-	t.Helper()
-	stream, err := w.watch(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stream.Stop)
-	return stream
-}
-
-func next(t *testing.T, stream watch.Interface) watch.Event {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
-	defer cancel()
-	select {
-	case e, open := <-stream.ResultChan():
-		if !open {
-			t.Fatal("the watch has ended")
-		}
-		return e
-	case <-ctx.Done():
-		t.Fatal("no event")
-	}
-	panic("not reached")
-}
-
-// streamingList compares the initial events of a streaming list.
-func (p *pair) streamingList() {
-	yes := true
-	o := metav1.ListOptions{
-		SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-	}
-	direct, cached := initial(p.t, open(p.t, p.direct, o)), initial(p.t, open(p.t, p.cached, o))
-	if len(direct) != 1 {
-		p.t.Errorf("%d initial events from the apiserver, want 1", len(direct))
-	}
-	if diff := cmp.Diff(direct, cached); diff != "" {
-		p.t.Errorf("initial events (-apiserver +Sluice):\n%s", diff)
-	}
-	p.responses.check(p.t, "cache", p.mediaTypes...)
-}
-
-// initial returns the events before the bookmark at the end of the initial events.
-func initial(t *testing.T, stream watch.Interface) (all []watch.Event) {
-	t.Helper()
-	for {
-		e := next(t, stream)
-		if e.Type != watch.Bookmark {
-			all = append(all, e)
-			continue
-		}
-		if e.Object.(metav1.Object).GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
-			t.Errorf("the bookmark is %v", e.Object)
-		}
-		return all
-	}
 }
 
 // informer runs an informer against Sluice while objects change.

@@ -97,18 +97,6 @@ func TestCompressedWatchDeliversEachEvent(t *testing.T) {
 		})
 	}
 	t.Run("client-go", func(t *testing.T) { compressedClientGo(t, s) })
-	t.Run("JavaScript client", func(t *testing.T) {
-		namespace := apiserver.Namespace(t)
-		w := configMaps.at(t, apiserver, namespace)
-		w.create("first")
-		w.create("second")
-		p := startNode(t, s.Kubeconfig(t, "admin"), namespace)
-		p.wait("ready", func() error { return p.printed("ready") })
-		for _, name := range []string{"third", "fourth", "fifth"} {
-			w.create(name)
-			p.converge(namespace)
-		}
-	})
 }
 
 // newest returns the version of a list that Sluice has proven recent, so that a watch from it is served.

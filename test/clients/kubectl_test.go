@@ -89,38 +89,6 @@ func TestKubectlCommandsWork(t *testing.T) {
 	}
 }
 
-func TestKubectlWatchPrintsEventsAsTheyHappen(t *testing.T) {
-	namespace := apiserver.Namespace(t)
-	config := sluice.Kubeconfig(t, "admin")
-	kubectlUntil(t, config, "configmap/later", func() {
-		kubectl(t, config, "", "-n", namespace, "create", "configmap", "later")
-	}, "-n", namespace, "get", "configmaps", "-w", "-o", "name")
-}
-
-// kubectlUntil runs a kubectl that watches until it has printed a text, which during may bring about.
-func kubectlUntil(t *testing.T, config, text string, during func(), args ...string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
-	defer cancel()
-	cmd := kubectlFor(ctx, t, config, "", args...)
-	out := &textWaiter{wanted: text, found: make(chan struct{})}
-	var stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = out, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	during()
-	select {
-	case <-out.found:
-	case <-ctx.Done():
-	}
-	cancel()
-	_ = cmd.Wait() // the command is killed
-	if !strings.Contains(out.text.String(), text) {
-		t.Errorf("no %q in the output of kubectl %s:\n%s%s", text, strings.Join(args, " "), out.text.String(), &stderr)
-	}
-}
-
 // textWaiter is a writer that closes found once it has received a text.
 type textWaiter struct {
 	wanted string

@@ -66,7 +66,6 @@ func TestProxyLeadsClientsToSluice(t *testing.T) {
 			if out := kubectl(t, config, "", "-n", namespace, "get", "configmaps"); !strings.Contains(out, "c ") {
 				t.Error(out)
 			}
-			kubectlUntil(t, config, "c ", func() {}, "-n", namespace, "get", "configmaps", "-w")
 		})
 	}
 	t.Run("kubectl/exec", func(t *testing.T) { execThroughProxy(t, s) })
@@ -101,7 +100,7 @@ func TestProxyLeadsClientsToSluice(t *testing.T) {
 		w.create("first")
 		w.create("second")
 		p := startNode(t, throughProxy(t, s, inCluster, s.Proxy), namespace)
-		p.wait("ready", func() error { return p.printed("ready") })
+		p.converge(namespace)
 		w.create("third")
 		p.converge(namespace)
 	})

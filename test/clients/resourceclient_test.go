@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
@@ -20,7 +19,6 @@ import (
 type resourceClient struct {
 	list     func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	get      func(context.Context, string) (runtime.Object, error) // at any version
-	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	informer cache.SharedIndexInformer
 }
 
@@ -58,18 +56,16 @@ func typedAs(contentType string) maker {
 	}
 }
 
-// reader is the read methods of a typed client.
+// reader is the methods of a typed client.
 type reader[O, L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Get(context.Context, string, metav1.GetOptions) (O, error)
-	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
 func typed[O, L runtime.Object](r reader[O, L]) resourceClient {
 	return resourceClient{
-		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
-		get:   func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
-		watch: r.Watch,
+		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
+		get:  func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
 	}
 }
 
@@ -84,7 +80,6 @@ func asUnstructured(cfg *rest.Config, s sample, namespace string) (resourceClien
 	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
-		watch:    r.Watch,
 		informer: factory.ForResource(s.gvr).Informer(),
 	}, nil
 }
@@ -100,7 +95,6 @@ func asMetadata(cfg *rest.Config, s sample, namespace string) (resourceClient, e
 	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
-		watch:    r.Watch,
 		informer: factory.ForResource(s.gvr).Informer(),
 	}, nil
 }
