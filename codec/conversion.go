@@ -1,9 +1,6 @@
 package codec
 
-import (
-	"sluice/codec/json"
-	"sluice/codec/proto"
-)
+import "sluice/codec/proto"
 
 // conversionAnnotations returns the annotations that the apiserver makes of fields of its internal type
 // when it converts an object to the version of r, and turns back into fields when it reads one. Whole
@@ -29,14 +26,11 @@ var annotationsOfConversion = map[apiKind][]string{
 	},
 }
 
-// dropConversionAnnotations returns e for objects without the annotations of r's conversion.
+// dropConversionAnnotations returns e, an encoder of Protobuf, for objects without the annotations of r's conversion.
 func dropConversionAnnotations(e objectEncoder, r *Resource) objectEncoder {
 	keys := conversionAnnotations(r)
 	if keys == nil || e == nil {
 		return e
 	}
-	if r.Source == Protobuf {
-		return pipe(alike(func(dst, src []byte) ([]byte, error) { return proto.AppendWithoutAnnotations(dst, src, keys...) }), e)
-	}
-	return pipe(alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutAnnotations(dst, src, keys...) }), e)
+	return pipe(alike(func(dst, src []byte) ([]byte, error) { return proto.AppendWithoutAnnotations(dst, src, keys...) }), e)
 }

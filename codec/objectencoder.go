@@ -59,18 +59,25 @@ func appendTypeMeta(dst []byte, kind, apiVersion string) []byte {
 
 // metadataFromJSON gives PartialObjectMetadata from JSON, by way of the Go type, as the apiserver does. Its items have kind
 // and apiVersion too.
-func metadataFromJSON(encoding Encoding, version string) apart {
+func metadataFromJSON(r *Resource, f Format) apart {
 	marshal := func(p *metav1.PartialObjectMetadata) ([]byte, error) { return stdjson.Marshal(p) }
-	switch encoding {
+	switch f.Encoding {
 	case Protobuf:
 		marshal = (*metav1.PartialObjectMetadata).Marshal
 	case CBOR:
 		marshal = func(p *metav1.PartialObjectMetadata) ([]byte, error) { return direct.Marshal(p) }
 	}
+	hidden := conversionAnnotations(r)
 	return alike(func(dst, src []byte) ([]byte, error) {
-		p, err := json.PartialObjectMetadata(src, version)
+		p, err := json.PartialObjectMetadata(src, f.MetaVersion.String())
 		if err != nil {
 			return dst, err
+		}
+		for _, key := range hidden {
+			delete(p.Annotations, key)
+		}
+		if f.Unmanaged {
+			p.ManagedFields = nil
 		}
 		out, err := marshal(p)
 		return append(dst, out...), err

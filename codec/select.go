@@ -12,7 +12,10 @@ func newObjectEncoder(r *Resource, f Format) (objectEncoder, error) {
 		e, err := wholeObject(r, f.Encoding)
 		return dropManagedFields(e, r, f), err
 	case Metadata:
-		e, err := metadataOnly(r, f)
+		if r.Source == JSON {
+			return metadataFromJSON(r, f), nil
+		}
+		e, err := metadataOnly(f)
 		return dropManagedFields(dropConversionAnnotations(e, r), r, f), err
 	case Table:
 		return newTableEncoder(r, f)
@@ -74,15 +77,12 @@ func wholeCBOR(r *Resource) (objectEncoder, error) {
 	return apart{schema.AppendCBOR, schema.AppendCBORItem}, nil
 }
 
-func metadataOnly(r *Resource, f Format) (objectEncoder, error) {
-	version := f.MetaVersion.String()
-	switch {
-	case r.Source == JSON:
-		return metadataFromJSON(f.Encoding, version), nil
-	case f.Encoding == Protobuf:
+// metadataOnly returns the encoder of metadata from Protobuf.
+func metadataOnly(f Format) (objectEncoder, error) {
+	if f.Encoding == Protobuf {
 		return metadataProtobuf, nil
 	}
-	schema, ok := proto.Lookup(version, "PartialObjectMetadata")
+	schema, ok := proto.Lookup(f.MetaVersion.String(), "PartialObjectMetadata")
 	if !ok {
 		return nil, ErrUnsupported
 	}

@@ -114,7 +114,7 @@ func (w *Writer) AppendIndented(dst, items []byte, places []int) ([]byte, error)
 // ItemSize returns the number of bytes that AppendItem appends for src, and false if that is unknown without
 // encoding. It is known for Protobuf stored as Protobuf, whose lists need the size of all items first.
 func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
-	if w.format.Encoding != Protobuf || w.resource.Source != Protobuf {
+	if w.format.Encoding != Protobuf || w.resource.Source != Protobuf || w.format.Unmanaged {
 		return 0, false
 	}
 	if w.format.Shape == Metadata {
@@ -125,13 +125,7 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 			return 0, false
 		}
 	}
-	if n = len(src); w.format.Unmanaged {
-		var err error
-		if n, err = proto.SizeWithoutManagedFields(src); err != nil {
-			return 0, false
-		}
-	}
-	return proto.ItemSize(n), true
+	return proto.ItemSize(len(src)), true
 }
 
 // Separator returns the separator of two items; it may be empty.

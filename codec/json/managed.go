@@ -10,21 +10,6 @@ func AppendWithoutManagedFields(dst, obj []byte) ([]byte, error) {
 	})
 }
 
-// AppendWithoutAnnotations appends obj without the annotations that have one of the keys, and with
-// every other byte unchanged. Annotations that become empty stay as {}.
-//
-// The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
-func AppendWithoutAnnotations(dst, obj []byte, keys ...string) ([]byte, error) {
-	return appendWithout(dst, obj, "metadata", func(dst []byte, metadata Value) ([]byte, error) {
-		if metadata.Kind() != Object {
-			return append(dst, metadata...), nil
-		}
-		return appendWithout(dst, metadata, "annotations", func(dst []byte, annotations Value) ([]byte, error) {
-			return appendWithoutMembers(dst, annotations, "annotations", keys...)
-		})
-	})
-}
-
 // appendWithout appends obj with the first member of a name replaced by the output of edit.
 func appendWithout(dst, obj []byte, name string, edit func(dst []byte, v Value) ([]byte, error)) ([]byte, error) {
 	base := len(dst)

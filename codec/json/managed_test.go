@@ -28,31 +28,6 @@ func TestAppendWithoutManagedFieldsKeepsEveryOtherByte(t *testing.T) {
 	}
 }
 
-func TestAppendWithoutAnnotationsKeepsEveryOtherByte(t *testing.T) {
-	for src, want := range map[string]string{
-		`{}`:                                `{}`,
-		`{"annotations":{"a":"1"}}`:         `{"annotations":{"a":"1"}}`,
-		`{"metadata":{"labels":{"a":"1"}}}`: `{"metadata":{"labels":{"a":"1"}}}`,
-		`{"metadata":{"annotations":null}}`: `{"metadata":{"annotations":null}}`,
-		`{"metadata":{"annotations":{}}}`:   `{"metadata":{"annotations":{}}}`,
-		`{"metadata":{"annotations":{"a":"1"},"name":"n"},"x":1}`:                    `{"metadata":{"annotations":{},"name":"n"},"x":1}`,
-		`{"metadata":{"annotations":{"a":"1","b":"2","c":"3"}}}`:                     `{"metadata":{"annotations":{"c":"3"}}}`,
-		`{"metadata":{"annotations":{"c":"3","a":"1","b":"2"}}}`:                     `{"metadata":{"annotations":{"c":"3"}}}`,
-		`{"metadata":{"annotations":{"a":"}","c":"3","\u0062":"2","d":"4"}}}`:        `{"metadata":{"annotations":{"c":"3","d":"4"}}}`,
-		"{ \"metadata\" : { \"annotations\" : { \"c\" : \"3\" , \"a\" : \"1\" } } }": "{ \"metadata\" : { \"annotations\" : { \"c\" : \"3\"} } }",
-	} {
-		got, err := AppendWithoutAnnotations([]byte("x"), []byte(src), "a", "b")
-		if err != nil || string(got) != "x"+want {
-			t.Errorf("%s: %s, %v, want %s", src, got, err, want)
-		}
-	}
-	for _, src := range []string{``, `[]`, `{"metadata":{"annotations":{"a":`, `{"metadata":{"annotations":{"a"}}}`, `{"metadata":{"a"`} {
-		if got, err := AppendWithoutAnnotations([]byte("x"), []byte(src), "a"); err == nil || string(got) != "x" {
-			t.Errorf("%s: %s, %v", src, got, err)
-		}
-	}
-}
-
 func TestAppendWithoutManagedFieldsRefusesMalformedObjects(t *testing.T) {
 	for src, want := range map[string]error{
 		`[]`: ErrNotObject, ``: ErrNotObject, `{"a":`: ErrSyntax, `{"metadata":{"a":1`: ErrSyntax, `{"metadata":{"a"}}`: ErrSyntax,

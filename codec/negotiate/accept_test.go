@@ -24,3 +24,31 @@ func TestLongAcceptIsNotParsed(t *testing.T) {
 		t.Error("a header below the limit is not accepted")
 	}
 }
+
+// commonAccepts are the headers that well-known clients send.
+var commonAccepts = []string{
+	"*/*",
+	codec.MediaJSON,
+	codec.MediaYAML,
+	codec.MediaProtobuf,
+	codec.MediaCBOR,
+	// client-go
+	"application/json, */*",
+	"application/vnd.kubernetes.protobuf,application/json",
+	"application/vnd.kubernetes.protobuf, application/json",
+	"application/vnd.kubernetes.protobuf, */*",
+	"application/cbor,application/json",
+	"application/cbor, application/json;q=0.9",
+	"application/cbor, application/json, */*",
+	// kubectl get
+	"application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+	// the metadata client, controller-runtime's metadata cache
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+}

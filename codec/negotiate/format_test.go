@@ -247,16 +247,6 @@ func TestErrorFormatHasNoCBORThatIsNotOffered(t *testing.T) {
 	}
 }
 
-func TestFormatDoesNotAllocateForCommonClients(t *testing.T) {
-	for _, accept := range append(commonAccepts, "") {
-		r := Request{Accept: accept, UserAgent: "kubectl/v1.36"}
-		e := Endpoint{Verb: List, CBOR: true}
-		if n := testing.AllocsPerRun(100, func() { Format(r, e) }); n != 0 {
-			t.Errorf("%q: %v allocations", accept, n)
-		}
-	}
-}
-
 // oracle has the restrictions of the apiserver's endpoints.
 type oracle struct{ unstructured bool }
 

@@ -3,8 +3,7 @@ package negotiate
 import "sluice/codec"
 
 // Format returns the format of a successful response, and false where the apiserver would refuse the
-// request (wire.md 1.1 to 1.5) or would end the stream without an event. It does not allocate for the
-// Accept headers of well-known clients.
+// request (wire.md 1.1 to 1.5) or would end the stream without an event.
 func Format(r Request, e Endpoint) (codec.Format, bool) {
 	if e.Style == codec.Typed && !RouteAccepts(r.Accept, e) {
 		return codec.Format{}, false

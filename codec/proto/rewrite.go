@@ -66,24 +66,6 @@ func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
 	return appendWithout(dst, raw, isManagedFields)
 }
 
-// SizeWithoutManagedFields returns the number of bytes that AppendWithoutManagedFields appends.
-func SizeWithoutManagedFields(raw []byte) (n int, err error) {
-	n = len(raw)
-	for i := 0; i < len(raw); {
-		f, err := readField(raw, i)
-		if err == nil && f.num == objectMeta {
-			dropped := 0
-			dropped, err = droppedSize(f, raw, isManagedFields)
-			n += bytesSize(f.end-f.start-dropped) - (f.end - i)
-		}
-		if err != nil {
-			return 0, withOffset(err, "object", i)
-		}
-		i = f.end
-	}
-	return n, nil
-}
-
 // AppendWithoutAnnotations appends raw without the annotations that have one of the keys, and with
 // every other byte unchanged. It returns the errors of ParseObjectMeta.
 func AppendWithoutAnnotations(dst, raw []byte, keys ...string) ([]byte, error) {

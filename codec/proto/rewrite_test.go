@@ -26,9 +26,6 @@ func TestAppendWithoutManagedFieldsKeepsEveryOtherByte(t *testing.T) {
 		if err != nil || string(got) != "x"+string(want) {
 			t.Errorf("got %x, %v, want %x", got, err, want)
 		}
-		if n, err := SizeWithoutManagedFields(src); n != len(want) || err != nil {
-			t.Errorf("size %d, %v, want %d", n, err, len(want))
-		}
 	}
 }
 
@@ -43,22 +40,14 @@ func TestAppendWithoutManagedFieldsRejectsInvalidBytes(t *testing.T) {
 		if got, err := AppendWithoutManagedFields([]byte("x"), []byte(s)); !errors.Is(err, want) || !bytes.Equal(got, []byte("x")) {
 			t.Errorf("%q: %q, %v, want %v", s, got, err, want)
 		}
-		if _, err := SizeWithoutManagedFields([]byte(s)); !errors.Is(err, want) {
-			t.Errorf("size of %q: %v, want %v", s, err, want)
-		}
 	}
 }
 
-// The size equals the length of the output for any bytes.
 func FuzzAppendWithoutManagedFields(f *testing.F) {
 	f.Add([]byte("\x0a\x05\x0a\x01n\x8a\x01\x00"))
 	f.Add([]byte("\x0a\x03\x8a\x01\x00\x0a\x00\x12\x00"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		got, err := AppendWithoutManagedFields(nil, src)
-		n, sizeErr := SizeWithoutManagedFields(src)
-		if (err == nil) != (sizeErr == nil) || err == nil && n != len(got) {
-			t.Fatalf("%x: %x, %v; size %d, %v", src, got, err, n, sizeErr)
-		}
 		if again, err2 := AppendWithoutManagedFields(nil, got); err == nil && (err2 != nil || !bytes.Equal(again, got)) {
 			t.Fatalf("%x: %x, again %x, %v", src, got, again, err2)
 		}
