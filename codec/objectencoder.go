@@ -35,7 +35,7 @@ func alike(f appendFunc) apart { return apart{f, f} }
 var (
 	withoutPoints    = alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutPoints(dst, src), nil })
 	jsonToCBOR       = alike(cbor.AppendFromJSON)
-	metadataProtobuf = alike(proto.AppendPartialObjectMetadata)
+	metadataProtobuf = metadataFromProtobuf(func(dst, raw []byte) ([]byte, error) { return append(dst, raw...), nil })
 )
 
 // typedJSON gives typed JSON from JSON.
@@ -84,7 +84,7 @@ func metadataFromJSON(r *Resource, f Format) apart {
 	})
 }
 
-// metadataFromProtobuf gives PartialObjectMetadata in JSON or CBOR from Protobuf: only the metadata of an object reaches
+// metadataFromProtobuf gives PartialObjectMetadata from Protobuf: only the metadata of an object reaches
 // encode, the encoder of that kind. Its items have kind and apiVersion too.
 func metadataFromProtobuf(encode appendFunc) apart {
 	return alike(func(dst, src []byte) ([]byte, error) {

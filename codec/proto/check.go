@@ -90,46 +90,18 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 	return nil
 }
 
-// checkValue checks one value: a field, an element of a slice or a value of a map.
+// checkValue checks one value: a field, an element of a slice or a value of a map. Values that are not written as they are
+// are written into scratch space.
 func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *plan) (err error) {
-	switch o {
-	case opMessage, opInline, opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
+	switch {
+	case o == opMessage, o == opInline, o == opSchemaOrBool, o == opSchemaOrArray, o == opSchemaOrStrings:
 		return tc.check(b, sub)
-	case opFloat64:
+	case o == opFloat64:
 		if x := math.Float64frombits(number); math.IsNaN(x) || math.IsInf(x, 0) {
 			return tc.errorAt(ErrValue, p, b, 0)
 		}
-	case opStringList:
-		_, err = tc.checkStringList(b, p)
-	case opTime, opMicroTime:
-		_, err = tc.readTimestamp(b, p)
-	case opDuration:
-		_, err = tc.readDuration(b, p)
-	case opIntOrString:
-		_, err = tc.readIntOrString(b, p)
-	case opQuantity:
-		var scratch [64]byte
-		_, err = tc.quantity(scratch[:0], b, p)
-	case opRawExtension, opFieldsV1, opSchemaJSON:
-		return tc.checkEmbedded(o, b, p)
+	case o >= opStringList:
+		tc.scratch, err = tc.appendValue(tc.scratch[:0], o, sub, b, p)
 	}
 	return err
-}
-
-// checkStringList checks a slice type that is a message of its own, and counts its elements.
-func (src *source) checkStringList(b []byte, p *plan) (n int, err error) {
-	err = src.fields(b, p, allBytes[:1], func(field, []byte) { n++ })
-	return n, err
-}
-
-// checkEmbedded checks JSON inside a message by compacting it into scratch space.
-func (tc *transcoder) checkEmbedded(o op, b []byte, p *plan) error {
-	raw, err := tc.embeddedJSON(o, b, p)
-	if err != nil || raw == nil {
-		return err
-	}
-	if tc.scratch, err = compact(tc.scratch[:0], raw); err != nil {
-		return tc.errorAt(err, p, raw, 0)
-	}
-	return nil
 }

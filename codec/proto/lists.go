@@ -43,8 +43,8 @@ func (c *scalars) appendNumber(dst []byte, o op, v uint64, b []byte, p *plan) ([
 
 // appendStringList appends a slice type that is a message of its own.
 func (c *scalars) appendStringList(dst, b []byte, p *plan) ([]byte, error) {
-	n, err := c.checkStringList(b, p)
-	if err != nil {
+	n := 0
+	if err := c.fields(b, p, allBytes[:1], func(field, []byte) { n++ }); err != nil {
 		return dst, err
 	}
 	start := len(dst)

@@ -162,13 +162,3 @@ func PartialObjectMetadata(raw []byte) ([]byte, error) {
 	}
 	return appendBytes(nil, objectMeta, b), nil
 }
-
-// AppendPartialObjectMetadata appends the raw PartialObjectMetadata of a raw object, with empty
-// metadata if the object has none. It returns the errors of ParseObjectMeta.
-func AppendPartialObjectMetadata(dst, raw []byte) ([]byte, error) {
-	b, err := objectMetaBytes(raw)
-	if err != nil {
-		return dst, err
-	}
-	return appendBytes(dst, objectMeta, b), nil
-}
