@@ -90,7 +90,7 @@ func (tc *transcoder) appendFields(dst, b []byte, p *plan) (_ []byte, members in
 			} else {
 				dst = cbor.AppendString(dst, v)
 			}
-		case opInt32, opInt64, opBool, opUint32, opUint64, opFloat64:
+		case opInt32, opInt64, opBool, opFloat64:
 			v := number(b, s, f.op)
 			if v == 0 && f.omitEmpty {
 				continue

@@ -56,7 +56,7 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 		pf := &p.fields[w.field]
 		switch {
 		case pf.op == opMap:
-			m, err := tc.readMapEntry(b[f.start:f.end], pf, p)
+			m, err := tc.readMapEntry(b[f.start:f.end], p)
 			if err != nil {
 				return err
 			}
@@ -65,10 +65,10 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 			}
 			seen.add(w.field)
 			lastMap, lastKey = int(w.field), m.key
-			if m.hasValue {
-				err = tc.checkValue(pf.elem, pf.sub, m.value, m.number, p)
+			if m.value == nil {
+				break
 			}
-			if err != nil {
+			if err := tc.checkValue(pf.elem, pf.sub, m.value, 0, p); err != nil {
 				return err
 			}
 		case !w.opaque && w.typ != wireVarint:

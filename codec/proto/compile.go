@@ -134,7 +134,7 @@ func (p *plan) addField(f planField, printed bool) error {
 		leaf = f.elem
 	}
 	w.opaque = leaf == opString || leaf == opBytes
-	w.skipZero = f.omitEmpty && f.op <= opUint64
+	w.skipZero = f.omitEmpty && f.op <= opInt64
 	p.wire[f.num] = w
 	return nil
 }
@@ -161,7 +161,9 @@ func (c compiler) setOp(f *planField, t reflect.Type) (err error) {
 		f.elem, err = c.elementOp(f, t.Elem())
 	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String && !hasCustomMarshaler(t.Key()):
 		f.op = opMap
-		f.elem, err = c.elementOp(f, t.Elem())
+		if f.elem, err = c.elementOp(f, t.Elem()); err == nil && f.elem.wireType() != wireBytes {
+			err = fmt.Errorf("map of %v: %w", t.Elem(), errSchema)
+		}
 	default:
 		err = fmt.Errorf("%v: %w", t, errSchema)
 	}
@@ -195,10 +197,6 @@ func (c compiler) singleOp(t reflect.Type) (op, bool) {
 		return opInt32, true
 	case reflect.Int64:
 		return opInt64, true
-	case reflect.Uint32:
-		return opUint32, true
-	case reflect.Uint64:
-		return opUint64, true
 	case reflect.Float64:
 		return opFloat64, true
 	case reflect.Struct:

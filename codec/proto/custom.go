@@ -8,12 +8,6 @@ func (tc *transcoder) appendCustom(dst []byte, o op, sub *plan, b []byte, p *pla
 	switch o {
 	case opTime, opMicroTime:
 		return tc.appendTime(dst, o, b, p)
-	case opDuration:
-		d, err := tc.readDuration(b, p)
-		if err != nil {
-			return dst, err
-		}
-		return tc.closeText(append(append(dst, '"'), d.String()...), start), nil
 	case opQuantity:
 		dst, err := tc.quantity(append(dst, '"'), b, p)
 		if err != nil {

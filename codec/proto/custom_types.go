@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
@@ -24,7 +23,6 @@ import (
 var customTypes = map[reflect.Type]op{
 	reflect.TypeFor[metav1.Time]():          opTime,
 	reflect.TypeFor[metav1.MicroTime]():     opMicroTime,
-	reflect.TypeFor[metav1.Duration]():      opDuration,
 	reflect.TypeFor[metav1.FieldsV1]():      opFieldsV1,
 	reflect.TypeFor[resource.Quantity]():    opQuantity,
 	reflect.TypeFor[intstr.IntOrString]():   opIntOrString,
@@ -45,12 +43,6 @@ var (
 	allVarints       = []uint8{wireVarint, wireVarint}
 	intOrStringTypes = []uint8{wireVarint, wireVarint, wireBytes}
 )
-
-// readDuration reads metav1.Duration{1: nanoseconds}.
-func (src *source) readDuration(b []byte, p *plan) (d time.Duration, err error) {
-	err = src.fields(b, p, allVarints[:1], func(f field, _ []byte) { d = time.Duration(f.value) })
-	return d, err
-}
 
 // readSingleString reads a message whose only field is a string or bytes with number 1, and reports
 // whether the field is present. The last occurrence counts.

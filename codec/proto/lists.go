@@ -14,7 +14,7 @@ func number(b []byte, s span, o op) uint64 {
 		return binary.LittleEndian.Uint64(b[s.start:])
 	}
 	v, _ := varint(b, int(s.start))
-	if o == opInt32 || o == opUint32 {
+	if o == opInt32 {
 		v = uint64(uint32(v))
 	}
 	return v
@@ -29,10 +29,6 @@ func (c *scalars) appendNumber(dst []byte, o op, v uint64, b []byte, p *plan) ([
 		return c.appendInt(dst, int64(v)), nil
 	case opBool:
 		return c.appendBool(dst, v != 0), nil
-	case opUint32:
-		return c.appendUint(dst, uint64(uint32(v))), nil
-	case opUint64:
-		return c.appendUint(dst, v), nil
 	}
 	x := math.Float64frombits(v)
 	if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -91,37 +87,53 @@ func (c *scalars) appendNumbers(dst, b []byte, s span, f *planField, p *plan) ([
 	return dst, nil
 }
 
+// A mapEntry is one parsed entry of a map. Key and value alias the object.
+type mapEntry struct {
+	key   []byte
+	value []byte // nil if there is none
+}
+
+// readMapEntry parses one entry of a map. Errors: the errors of readField, ErrUnknownField,
+// ErrWireType.
+func (src *source) readMapEntry(b []byte, p *plan) (m mapEntry, err error) {
+	m.key = b[:0:0] // never nil
+	if n := len(b); n >= 4 && b[0] == entryKey<<3|wireBytes && b[1] < 0x80 {
+		// The common case: key and value, each with a length of one byte.
+		k := 2 + int(b[1])
+		if k+2 <= n && b[k] == entryValue<<3|wireBytes && b[k+1] < 0x80 && k+2+int(b[k+1]) == n {
+			return mapEntry{b[2:k], b[k+2:]}, nil
+		}
+	}
+	err = src.fields(b, p, allBytes[:entryValue], func(f field, v []byte) {
+		if f.num == entryKey {
+			m.key = v
+		} else {
+			m.value = v
+		}
+	})
+	return m, err
+}
+
 // appendMap appends a map. The apiserver writes it with ascending keys.
 func (tc *transcoder) appendMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	start, end := len(dst), int(s.end)
 	dst = tc.openList(dst, cbor.Map, int(s.n))
 	var last []byte
 	for i, stop := nextElement(b, int(s.start), end, f); i >= 0; i, stop = nextElement(b, stop, end, f) {
-		m, err := tc.readMapEntry(b[i:stop], f, p)
+		m, err := tc.readMapEntry(b[i:stop], p)
+		if err == nil && last != nil && bytes.Compare(last, m.key) >= 0 {
+			err = tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
+		}
 		if err != nil {
 			return dst, err
 		}
-		if last != nil && bytes.Compare(last, m.key) >= 0 {
-			return dst, tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
-		}
 		last = m.key
-		if dst, err = tc.appendMapEntry(dst, m, f, p); err != nil {
+		dst = tc.appendKey(dst, m.key)
+		if m.value == nil {
+			dst = append(dst, f.out[tc.notation].absentValue...)
+		} else if dst, err = tc.appendValue(dst, f.elem, f.sub, m.value, p); err != nil {
 			return dst, err
 		}
 	}
 	return tc.closeList(dst, cbor.Map, start), nil
-}
-
-// appendMapEntry appends one member of a map.
-func (tc *transcoder) appendMapEntry(dst []byte, m mapEntry, f *planField, p *plan) ([]byte, error) {
-	dst = tc.appendKey(dst, m.key)
-	switch {
-	case !m.hasValue:
-		return append(dst, f.out[tc.notation].absentValue...), nil
-	case f.elem == opString:
-		return tc.appendString(dst, m.value), nil
-	case f.elem.wireType() != wireBytes:
-		return tc.appendNumber(dst, f.elem, m.number, nil, p)
-	}
-	return tc.appendValue(dst, f.elem, f.sub, m.value, p)
 }

@@ -47,6 +47,7 @@ func TestInvalidBytesGiveTheirError(t *testing.T) {
 		"unknown in entry":    {pod, "\x0a\x04\x5a\x02\x1a\x00", ErrUnknownField},
 		"number as key":       {pod, "\x0a\x04\x5a\x02\x08\x00", ErrWireType},
 		"cut text":            {pod, "\x0a\x03\x0a\x05a", ErrTruncated},
+		"message in parts":    {pod, "\x12\x00\x12\x00", ErrForm},
 		"quantity":            {"v1 PersistentVolume", "\x12\x09\x0a\x07\x12\x05\x0a\x03abc", ErrValue},
 		"fields not JSON":     {pod, "\x0a\x08\x8a\x01\x05\x3a\x03\x0a\x01{", ErrValue},
 		"fields not in UTF-8": {pod, "\x0a\x08\x8a\x01\x05\x3a\x03\x0a\x01\xff", ErrValue},

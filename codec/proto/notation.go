@@ -139,13 +139,6 @@ func (to notation) appendInt(dst []byte, v int64) []byte {
 	return cbor.AppendInt(dst, v)
 }
 
-func (to notation) appendUint(dst []byte, v uint64) []byte {
-	if to == asJSON {
-		return strconv.AppendUint(dst, v, 10)
-	}
-	return cbor.AppendHead(dst, cbor.Uint, v)
-}
-
 func (to notation) appendFloat(dst []byte, v float64) []byte {
 	if to == asJSON {
 		return json.AppendFloat(dst, v)

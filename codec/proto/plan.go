@@ -14,8 +14,6 @@ const (
 	opBool
 	opInt32
 	opInt64
-	opUint32
-	opUint64
 	opFloat64
 	opMessage
 	opInline     // a message whose fields are printed as fields of its parent
@@ -24,7 +22,6 @@ const (
 	// Types with their own MarshalJSON, see custom_types.go.
 	opTime
 	opMicroTime
-	opDuration
 	opQuantity
 	opIntOrString
 	opRawExtension
@@ -42,7 +39,7 @@ const (
 // wireType returns the wire type of a value with this op.
 func (o op) wireType() uint8 {
 	switch o {
-	case opBool, opInt32, opInt64, opUint32, opUint64:
+	case opBool, opInt32, opInt64:
 		return wireVarint
 	case opFloat64:
 		return wireFixed64

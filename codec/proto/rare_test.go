@@ -10,14 +10,14 @@ import (
 
 // rare has field types that the compiler supports and no kind of this release uses.
 type rare struct {
-	Wait   metav1.Duration  `json:"wait" protobuf:"bytes,1,opt,name=wait"`
-	Count  uint32           `json:"count" protobuf:"varint,2,opt,name=count"`
-	Total  uint64           `json:"total,omitempty" protobuf:"varint,3,opt,name=total"`
-	Ratios []float64        `json:"ratios" protobuf:"fixed64,4,rep,name=ratios"`
-	Sizes  map[string]int64 `json:"sizes,omitempty" protobuf:"bytes,5,rep,name=sizes"`
-	Flags  []bool           `json:"flags,omitempty" protobuf:"varint,6,rep,name=flags"`
-	Hidden string           `json:"-" protobuf:"bytes,7,opt,name=hidden"`
-	Local  string           `json:"local"`
+	Wait   metav1.Time       `json:"wait" protobuf:"bytes,1,opt,name=wait"`
+	Count  int32             `json:"count" protobuf:"varint,2,opt,name=count"`
+	Total  int64             `json:"total,omitempty" protobuf:"varint,3,opt,name=total"`
+	Ratios []float64         `json:"ratios" protobuf:"fixed64,4,rep,name=ratios"`
+	Sizes  map[string]string `json:"sizes,omitempty" protobuf:"bytes,5,rep,name=sizes"`
+	Flags  []bool            `json:"flags,omitempty" protobuf:"varint,6,rep,name=flags"`
+	Hidden string            `json:"-" protobuf:"bytes,7,opt,name=hidden"`
+	Local  string            `json:"local"`
 }
 
 func TestTypesThatNoKindHasEncode(t *testing.T) {
@@ -27,13 +27,13 @@ func TestTypesThatNoKindHasEncode(t *testing.T) {
 	}
 	m := &Schema{plan: p}
 	for in, want := range map[string]string{
-		"": `{"wait":"0s","count":0,"ratios":null,"local":""}`,
-		"\x0a\x06\x08\x80\xa8\xd6\xb9\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": `{"wait":"2s","count":4294967295,"ratios":null,"local":""}`,
-		"\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01":                                 `{"wait":"0s","count":0,"total":18446744073709551615,"ratios":null,"local":""}`,
-		"\x21\x00\x00\x00\x00\x00\x00\xf8\x3f\x21\x00\x00\x00\x00\x00\x00\xf8\xbf":     `{"wait":"0s","count":0,"ratios":[1.5,-1.5],"local":""}`,
-		"\x2a\x03\x0a\x01a\x2a\x05\x0a\x01b\x10\x09":                                   `{"wait":"0s","count":0,"ratios":null,"sizes":{"a":0,"b":9},"local":""}`,
-		"\x30\x01\x30\x00\x30\x02":                                                     `{"wait":"0s","count":0,"ratios":null,"flags":[true,false,true],"local":""}`,
-		"\x3a\x01x":                                                                    `{"wait":"0s","count":0,"ratios":null,"local":""}`,
+		"": `{"wait":null,"count":0,"ratios":null,"local":""}`,
+		"\x0a\x02\x08\x02\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01":             `{"wait":"1970-01-01T00:00:02Z","count":-1,"ratios":null,"local":""}`,
+		"\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01":                             `{"wait":null,"count":0,"total":-1,"ratios":null,"local":""}`,
+		"\x21\x00\x00\x00\x00\x00\x00\xf8\x3f\x21\x00\x00\x00\x00\x00\x00\xf8\xbf": `{"wait":null,"count":0,"ratios":[1.5,-1.5],"local":""}`,
+		"\x2a\x03\x0a\x01a\x2a\x06\x0a\x01b\x12\x01c":                              `{"wait":null,"count":0,"ratios":null,"sizes":{"a":"","b":"c"},"local":""}`,
+		"\x30\x01\x30\x00\x30\x02":                                                 `{"wait":null,"count":0,"ratios":null,"flags":[true,false,true],"local":""}`,
+		"\x3a\x01x":                                                                `{"wait":null,"count":0,"ratios":null,"local":""}`,
 	} {
 		got, err := m.AppendJSONItem(nil, []byte(in))
 		if err != nil || string(got) != want {
@@ -47,18 +47,17 @@ func TestTypesThatNoKindHasEncode(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]error{
-		"\x21\x00\x00\x00\x00\x00\x00\xf8\x7f":       ErrValue, // NaN
-		"\x21\x00\x00\x00\x00\x00\x00\xf0\x7f":       ErrValue, // infinite
-		"\x22\x08\x00\x00\x00\x00\x00\x00\xf8\x3f":   ErrForm,  // packed
-		"\x32\x02\x01\x00":                           ErrForm,
-		"\x2a\x05\x0a\x01b\x10\x07\x2a\x03\x0a\x01a": ErrForm, // the keys descend
-		"\x2a\x03\x0a\x01a\x2a\x03\x0a\x01a":         ErrForm, // a key twice
-		"\x0a\x02\x08\x01\x0a\x02\x08\x01":           ErrForm, // a message in two parts
-		"\x0a\x02\x10\x00":                           ErrUnknownField,
-		"\x0a\x02\x0a\x00":                           ErrWireType,
-		"\x12\x01\x00":                               ErrWireType, // packed, but not repeated
-		"\x2a\x04\x0a\x00\x12\x00":                   ErrWireType,
-		"\x21\x00\x00":                               ErrTruncated,
+		"\x21\x00\x00\x00\x00\x00\x00\xf8\x7f":     ErrValue, // NaN
+		"\x21\x00\x00\x00\x00\x00\x00\xf0\x7f":     ErrValue, // infinite
+		"\x22\x08\x00\x00\x00\x00\x00\x00\xf8\x3f": ErrForm,  // packed
+		"\x32\x02\x01\x00":                         ErrForm,
+		"\x2a\x03\x0a\x01b\x2a\x03\x0a\x01a":       ErrForm, // the keys descend
+		"\x2a\x03\x0a\x01a\x2a\x03\x0a\x01a":       ErrForm, // a key twice
+		"\x0a\x02\x18\x00":                         ErrUnknownField,
+		"\x0a\x02\x0a\x00":                         ErrWireType,
+		"\x12\x01\x00":                             ErrWireType, // packed, but not repeated
+		"\x2a\x04\x0a\x00\x10\x00":                 ErrWireType,
+		"\x21\x00\x00":                             ErrTruncated,
 	} {
 		for walk, f := range walks(m) {
 			if err := f([]byte(in)); !errors.Is(err, want) {
@@ -83,6 +82,9 @@ func TestTheCompilerRejectsUnsupportedTypes(t *testing.T) {
 		"same name twice": reflect.TypeFor[struct {
 			A        string `json:"inner" protobuf:"bytes,1,opt,name=a"`
 			Embedded `json:",inline" protobuf:"bytes,2,opt,name=b"`
+		}](),
+		"map of numbers": reflect.TypeFor[struct {
+			A map[string]int64 `json:"a" protobuf:"bytes,1,rep,name=a"`
 		}](),
 		"map by number": reflect.TypeFor[struct {
 			A map[int32]string `json:"a" protobuf:"bytes,1,rep,name=a"`
