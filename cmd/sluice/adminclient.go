@@ -139,18 +139,38 @@ func connecting(err error, to, flag string) error {
 	return err
 }
 
-// get asks below /see/v1alpha1/ for a value of a kind, and returns its JSON too.
-func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind string, into any) ([]byte, error) {
+// get asks below /see/v1alpha1/ for a value of a kind.
+func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind string, into any) error {
 	answer, err := c.ask(ctx, "/see/v1alpha1/"+path+"?"+q.Encode())
 	var is struct{ Kind string }
 	if err != nil {
-		return nil, c.explain(err)
+		return c.explain(err)
 	}
 	wrong := errors.Join(json.Unmarshal(answer, &is), json.Unmarshal(answer, into))
 	if status, ok := into.(*see.Status); wrong != nil || is.Kind != kind || ok && status.Facts == nil {
-		return nil, fmt.Errorf("%s is no Sluice of this release: look whether --address is right", c.address)
+		return fmt.Errorf("%s is no Sluice of this release: look whether --address is right", c.address)
 	}
-	return answer, nil
+	return nil
+}
+
+// getAll is get from each replica, with the names of the pods.
+func getAll[T any](ctx context.Context, c adminClient, path string, q url.Values, kind string) (pods []string, all []*T, err error) {
+	pods = []string{c.pod.at}
+	if c.pod.at != "" && !strings.Contains(c.pod.at, "/") {
+		ctx, cancel := context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+		if pods, err = c.pod.ready(ctx); err != nil {
+			return nil, nil, c.explain(err)
+		}
+	}
+	for _, c.pod.at = range pods {
+		value := new(T)
+		if err := c.get(ctx, path, q, kind, value); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, value)
+	}
+	return pods, all, nil
 }
 
 // refusal is an answer other than 200.

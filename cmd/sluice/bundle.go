@@ -98,22 +98,18 @@ func (f *bundleFlags) run(ctx context.Context, out, log io.Writer) error {
 	return err
 }
 
-// collect returns all parts. It fails if there is no answer to anything.
+// collect returns all parts. It fails without a status.
 func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 	parts := bundleParts()
-	missing := 0
 	for i := range parts {
 		p := &parts[i]
 		p.text, p.err = f.ask(ctx, p.path)
 		if refused, ok := errors.AsType[*refusal](p.err); ok && refused.code == http.StatusInternalServerError {
 			p.text, p.err = refused.body, nil // checks that fail
 		}
-		if p.err != nil {
-			missing++
+		if i == 0 && p.err != nil { // the address is of something else, such as the API
+			return nil, f.explain(p.err)
 		}
-	}
-	if missing == len(parts) {
-		return nil, f.explain(parts[0].err)
 	}
 	own := fmt.Sprintf("sluice %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	parts = append(parts, part{name: "version.txt", has: "version of this command", text: []byte(own)})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/url"
 	"strings"
@@ -50,13 +49,13 @@ func (f *clientsFlags) run(ctx context.Context, out, log io.Writer) error {
 }
 
 func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) error {
-	var l clients.ClientList
 	q := url.Values{"user": {f.user}, "agent": {f.agent}, "resource": {f.resource}, "ns": {f.namespace}, "by": {f.by.value}}
-	body, err := f.get(ctx, "clients", q, "ClientList", &l)
+	_, all, err := getAll[clients.ClientList](ctx, f.adminClient, "clients", q, "ClientList")
 	if err != nil {
 		return err
 	}
-	return f.output.print(out, json.RawMessage(body), append(tableText(see.ClientTable(&l, f.by.value), f.output.wide(), width), costUnits...))
+	l := see.MergedClients(all, f.by.value)
+	return f.output.print(out, l, append(tableText(see.ClientTable(l, f.by.value), f.output.wide(), width), costUnits...))
 }
 
 // costUnits names the units of the columns of costs.

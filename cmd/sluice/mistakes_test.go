@@ -33,6 +33,13 @@ func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"Status","code":403,"message":"forbidden"}`)
 	}))
 	defer api.Close()
+	open := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // an API that answers /readyz to everybody
+		if r.URL.Path != "/readyz" {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"kind":"Status","code":403,"message":"forbidden"}`)
+		}
+	}))
+	defer open.Close()
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,6 +75,7 @@ func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
 		"status --address " + api.URL:         "look whether --ca-file is right",
 		"status --ca-file " + ca + " --address " + api.URL:                 "is no admin listener of Sluice",
 		"bundle -y -o - --ca-file " + ca + " --address " + api.URL:         "is no admin listener of Sluice",
+		"bundle -y -o - --address " + open.URL:                             "is no admin listener of Sluice",
 		"status --timeout 50ms --address http://" + silent.Addr().String(): "has not answered within 50ms",
 		"status --address " + locked.URL:                                   "name a file with a token for the API with --token-file",
 		"watches --address " + pod.URL:                                     "is no Sluice of this release",

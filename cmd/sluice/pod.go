@@ -23,12 +23,12 @@ import (
 // pod is a pod of Sluice, whose admin listener is reached through the apiserver, as kubectl port-forward does. No port of this
 // host is opened for it.
 type pod struct {
-	at                  string // namespace/name, or a namespace with one ready pod of Sluice
+	at                  string // namespace/name, or a namespace with ready pods of Sluice
 	kubeconfig, context string
 }
 
 func (p *pod) register(set *pflag.FlagSet) {
-	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward; a NAMESPACE alone if one pod of Sluice is ready there")
+	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward; of a NAMESPACE alone, status, clients and watches ask every ready pod of Sluice")
 	set.StringVar(&p.kubeconfig, "kubeconfig", "", "path of the kubeconfig for --pod")
 	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
 }
@@ -54,24 +54,36 @@ func (b *bound) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r.WithContext(b.ctx))
 }
 
-// dial connects to a port of the pod until the context, which has a deadline, ends.
-func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
+// connect returns a client of the apiserver until the context, which has a deadline, ends.
+func (p *pod) connect(ctx context.Context) (*rest.Config, *rest.RESTClient, error) {
 	cfg, err := restConfig(p.kubeconfig, p.context)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bound{ctx, next} })
 	cfg.APIPath, cfg.GroupVersion, cfg.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, scheme.Codecs.WithoutConversion()
 	client, err := rest.RESTClientFor(cfg)
+	return cfg, client, err
+}
+
+// dial connects to a port of the pod until the context, which has a deadline, ends.
+func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
+	cfg, client, err := p.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	namespace, name, named := strings.Cut(p.at, "/")
-	if !named {
-		if name, err = onlyPod(ctx, client, namespace); err != nil {
+	at := p.at
+	if !strings.Contains(at, "/") {
+		names, err := p.ready(ctx)
+		if err != nil {
 			return nil, err
 		}
+		if len(names) > 1 {
+			return nil, fmt.Errorf("--pod: name one of %s", strings.Join(names, ", "))
+		}
+		at = names[0]
 	}
+	namespace, name, _ := strings.Cut(at, "/")
 	u := client.Post().Namespace(namespace).Resource("pods").Name(name).SubResource("portforward").URL()
 	dialer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, cfg)
 	if err != nil {
@@ -92,28 +104,27 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 // podLabel is the label of the pods of Sluice.
 const podLabel = "app.kubernetes.io/name=sluice"
 
-// onlyPod returns the name of the only ready pod of Sluice in a namespace.
-func onlyPod(ctx context.Context, client rest.Interface, namespace string) (string, error) {
-	pods := &corev1.PodList{}
-	err := client.Get().Namespace(namespace).Resource("pods").Param("labelSelector", podLabel).Do(ctx).Into(pods)
+// ready returns the ready pods of Sluice in the namespace, at least one.
+func (p *pod) ready(ctx context.Context) (names []string, err error) {
+	_, client, err := p.connect(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var names []string
-	for _, p := range pods.Items {
-		for _, c := range p.Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && p.DeletionTimestamp == nil {
-				names = append(names, namespace+"/"+p.Name)
+	pods := &corev1.PodList{}
+	if err := client.Get().Namespace(p.at).Resource("pods").Param("labelSelector", podLabel).Do(ctx).Into(pods); err != nil {
+		return nil, err
+	}
+	for _, pod := range pods.Items {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil {
+				names = append(names, p.at+"/"+pod.Name)
 			}
 		}
 	}
-	switch len(names) {
-	case 0:
-		return "", fmt.Errorf("--pod: no pod with %s is ready in %s", podLabel, namespace)
-	case 1:
-		return strings.TrimPrefix(names[0], namespace+"/"), nil
+	if len(names) == 0 {
+		return nil, fmt.Errorf("--pod: no pod with %s is ready in %s", podLabel, p.at)
 	}
-	return "", fmt.Errorf("--pod: name one of %s", strings.Join(names, ", "))
+	return names, nil
 }
 
 // forwarded is a connection to a port of a pod.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +23,9 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"sluice/proxy/clients"
+	"sluice/proxy/see"
 )
 
 // startForwarding serves port-forward to ports of this host as an apiserver does it, and lists of pods. It
@@ -39,7 +44,11 @@ func startForwarding(t *testing.T) string {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"PodList","items":[%s]}`, strings.Join(items, ","))
 	})
-	mux.HandleFunc("GET /api/v1/namespaces/one/pods/sluice-0/portforward", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods/{name}/portforward", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("name") > "sluice-1" {
+			http.NotFound(w, r)
+			return
+		}
 		upgrader := websocket.Upgrader{Subprotocols: []string{"SPDY/3.1+portforward.k8s.io"}}
 		socket, err := upgrader.Upgrade(w, r, nil)
 		if err != nil {
@@ -103,7 +112,8 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 		{[]string{"status", "--pod", "one"}, exitNotWell}, // one of the two is ready
 		{[]string{"clients", "--pod", "one"}, 0},
 		{[]string{"watches", "--pod", "one"}, 0},
-		{[]string{"status", "--pod", "two"}, exitUnknown},
+		{[]string{"status", "--pod", "two"}, exitNotWell}, // of both
+		{[]string{"why", "--last", "1", "--pod", "two"}, exitUnknown},
 		{[]string{"status", "--pod", "none"}, exitUnknown},
 		{[]string{"status", "--pod", "one/sluice-7"}, exitUnknown},
 	} {
@@ -116,6 +126,48 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 		c := adminClient{address: "http://" + unused.Addr().String(), timeout: time.Minute, pod: pod{at: at, kubeconfig: kubeconfig}}
 		if _, err := c.ask(t.Context(), "/"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", at, err, want)
+		}
+	}
+}
+
+// TestEveryReplicaIsAsked by its namespace: costs and watches are added, and a status tells only the differences apart.
+func TestEveryReplicaIsAsked(t *testing.T) {
+	kubeconfig := startForwarding(t)
+	admin, err := url.Parse(startAdmin(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		out, _ := execute(t, append(args, "--pod=two", "--address=http://127.0.0.1:"+admin.Port(), "--kubeconfig="+kubeconfig)...)
+		return out
+	}
+	var l clients.ClientList
+	if err := json.Unmarshal([]byte(run("clients", "-o", "json")), &l); err != nil || len(l.Items) != 2 {
+		t.Fatalf("%v: %d rows", err, len(l.Items))
+	}
+	for _, r := range l.Items {
+		if r.User == "jane" && r.Count("served") != 2 || r.User == "joe" && (r.Watches != 4 || r.BehindEvents != 7) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if out := run("watches", "--behind", "1s"); !strings.Contains(out, "secrets.v1  2 ") {
+		t.Errorf("watches:\n%s", out)
+	}
+	if out := run("status"); strings.Count(out, "The connection to the apiserver fails") != 1 {
+		t.Errorf("a sentence of both:\n%s", out)
+	}
+	if out := run("status", "-o", "json"); strings.Count(out, `"pod": "two/sluice-`) != 2 || !strings.Contains(out, "StatusList") {
+		t.Errorf("as JSON:\n%s", out)
+	}
+	status := func(sentence string, objects float64) *see.Status {
+		return &see.Status{Verdict: see.Verdict{Sentence: sentence}, Facts: &see.Facts{Resources: []see.Resource{
+			{Name: "pods.v1", Synced: true, Objects: objects}, {Name: "nodes.v1", Synced: true}}}}
+	}
+	a := statusAnswer{pods: []string{"two/a", "two/b"}, all: []*see.Status{status("Well.", 1), status("Filling.", 2)}}
+	text := regexp.MustCompile(" +").ReplaceAllString(string(a.text(false, 0)), " ")
+	for _, want := range []string{"two/a: Well.", "two/b: Filling.", "two/a pods.v1 served 1", "two/b pods.v1 served 2", "all nodes.v1 served 0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }

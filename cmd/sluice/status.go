@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/proxy/clients"
 	"sluice/proxy/see"
 )
 
@@ -63,24 +63,34 @@ func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
 	}
 	return f.output.show(ctx, out, log, func(out io.Writer, width int) error {
 		a := f.now(ctx)
-		if err := f.print(out, a, width); err != nil || a.Well() {
+		if err := f.print(out, a, width); err != nil || a.is(waits["ready"]) {
 			return err
 		}
 		return no{}
 	})
 }
 
-// statusAnswer is a status and its JSON, or why there is none.
+// statusAnswer is the status of each replica, or why there is none.
 type statusAnswer struct {
-	*see.Status
-	body []byte
+	pods []string
+	all  []*see.Status
 	err  error
 }
 
+// is reports whether a condition holds for all replicas.
+func (a *statusAnswer) is(so func(*see.Status) bool) bool {
+	return a.err == nil && !slices.ContainsFunc(a.all, func(s *see.Status) bool { return !so(s) })
+}
+
 func (f *statusFlags) now(ctx context.Context) (a statusAnswer) {
-	a.Status = &see.Status{}
-	a.body, a.err = f.get(ctx, "status", nil, "Status", a.Status)
+	a.pods, a.all, a.err = getAll[see.Status](ctx, f.adminClient, "status", nil, "Status")
 	return a
+}
+
+// podStatus is the status of one of several replicas.
+type podStatus struct {
+	Pod string `json:"pod"`
+	*see.Status
 }
 
 // print prints an answer. It returns why that is impossible.
@@ -88,7 +98,15 @@ func (f *statusFlags) print(out io.Writer, a statusAnswer, width int) error {
 	if a.err != nil {
 		return a.err
 	}
-	return f.output.print(out, json.RawMessage(a.body), statusText(a.Status, f.output.wide(), width))
+	var value any = a.all[0]
+	if len(a.all) > 1 {
+		items := []podStatus{}
+		for i, s := range a.all {
+			items = append(items, podStatus{a.pods[i], s})
+		}
+		value = map[string]any{"apiVersion": clients.APIVersion, "kind": "StatusList", "items": items}
+	}
+	return f.output.print(out, value, a.text(f.output.wide(), width))
 }
 
 // longestQuestion bounds each of several questions: a Sluice that starts meanwhile may answer the next one.
@@ -105,10 +123,10 @@ func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
 	var last statusAnswer
 	for ctx.Err() == nil {
 		a := question.now(ctx)
-		if ctx.Err() != nil && last.Status != nil {
+		if ctx.Err() != nil && last.all != nil {
 			break // the answer was cut
 		}
-		if last = a; a.err == nil && waits[f.wait.value](a.Status) {
+		if last = a; a.is(waits[f.wait.value]) {
 			return f.print(out, a, f.output.width(out))
 		}
 		select {
@@ -122,16 +140,27 @@ func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
 	return no{fmt.Errorf("%s is not %s after %s", f.address, f.wait.value, f.timeout)}
 }
 
-// statusText returns a status for people.
-func statusText(s *see.Status, wide bool, width int) []byte {
+// text returns the answer for people: what is the same in all replicas once.
+func (a *statusAnswer) text(wide bool, width int) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s %s\n", s.Mark(), s.Sentence)
-	if s.Do != "" {
-		fmt.Fprintf(&out, "  %s\n", s.Do)
+	same, tables := a.is(func(s *see.Status) bool { return s.Sentence == a.all[0].Sentence }), []*see.Table{}
+	for i, s := range a.all {
+		tables = append(tables, s.Table())
+		if same && i > 0 {
+			continue
+		}
+		pod := ""
+		if !same {
+			pod = a.pods[i] + ": "
+		}
+		fmt.Fprintf(&out, "%s %s%s\n", s.Mark(), pod, s.Sentence)
+		if s.Do != "" {
+			fmt.Fprintf(&out, "  %s\n", s.Do)
+		}
+		if s.Runbook != "" {
+			fmt.Fprintf(&out, "  Runbook: docs/deploying.md#%s\n", s.Runbook)
+		}
 	}
-	if s.Runbook != "" {
-		fmt.Fprintf(&out, "  Runbook: docs/deploying.md#%s\n", s.Runbook)
-	}
-	out.Write(tableText(s.Table(), wide, width))
+	out.Write(tableText(see.Merged(a.pods, tables), wide, width))
 	return out.Bytes()
 }

@@ -40,8 +40,7 @@ has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 i
 			}
 			return nil
 		},
-		ValidArgsFunction: f.names,
-		RunE:              func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },
 	}
 	set := c.Flags()
 	set.StringVar(&f.kubeconfig, "kubeconfig", "",
@@ -53,20 +52,6 @@ has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 i
 	set.DurationVar(&f.patience, "patience", 10*time.Second, "how long to wait for a state that both have")
 	f.output.register(c, "")
 	return c
-}
-
-// names completes names of resources.
-func (f *verifyFlags) names(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	cfg, err := restConfig(f.kubeconfig, f.context)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	cfg.Timeout = 5 * time.Second // nobody waits longer for a shell
-	names, err := compare.Names(c.Context(), cfg)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // endpoints returns the configurations of the endpoint of the kubeconfig, and of that to compare with: nil without --against.

@@ -50,13 +50,18 @@ func (f *watchesFlags) run(ctx context.Context, out, log io.Writer) error {
 }
 
 func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) error {
-	var l clients.OpenWatchList
-	if _, err := f.get(ctx, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList", &l); err != nil {
+	_, all, err := getAll[clients.OpenWatchList](ctx, f.adminClient, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList")
+	if err != nil {
 		return err
 	}
+	l := all[0]
+	for _, other := range all[1:] {
+		l.Items = append(l.Items, other.Items...)
+	}
+	l.Sort()
 	l.Items = slices.DeleteFunc(l.Items, func(w clients.Watching) bool {
 		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
 		return f.behind > 0 && !late || f.passed && w.Source == "cache"
 	})
-	return f.output.answer(out, l, tableText(see.WatchTable(&l, f.output.wide()), f.output.wide(), width), f.behind == 0 || len(l.Items) == 0)
+	return f.output.answer(out, l, tableText(see.WatchTable(l, f.output.wide()), f.output.wide(), width), f.behind == 0 || len(l.Items) == 0)
 }

@@ -183,7 +183,7 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	if f.code != 0 {
 		q.Set("code", strconv.Itoa(f.code))
 	}
-	if _, err := f.get(ctx, "why", q, "RequestList", &list); err != nil {
+	if err := f.get(ctx, "why", q, "RequestList", &list); err != nil {
 		return err
 	}
 	list.Items = list.Items[:min(len(list.Items), f.last)]

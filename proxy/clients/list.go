@@ -26,6 +26,27 @@ type Row struct {
 	BehindSeconds  float64 `json:"behindSeconds"`  // the same
 }
 
+// Plus adds what another row has counted.
+func (r *Row) Plus(o *Row) {
+	r.Recent.Plus(o.Recent)
+	r.Watches += o.Watches
+	r.BehindEvents, r.BehindSeconds = max(r.BehindEvents, o.BehindEvents), max(r.BehindSeconds, o.BehindSeconds)
+	r.EncodedBytes, r.SentBytes, r.Events = r.EncodedBytes+o.EncodedBytes, r.SentBytes+o.SentBytes, r.Events+o.Events
+	r.WouldCost, r.Cost = r.WouldCost+o.WouldCost, r.Cost+o.Cost
+	all := map[string]map[string]uint64{} // of its own: rows are copied
+	for _, requests := range []map[string]map[string]uint64{r.Requests, o.Requests} {
+		for verb, of := range requests {
+			if all[verb] == nil {
+				all[verb] = map[string]uint64{}
+			}
+			for outcome, n := range of {
+				all[verb][outcome] += n
+			}
+		}
+	}
+	r.Requests = all
+}
+
 // Totals are the counts since a time.
 type Totals struct {
 	// Requests are those that have ended, by verb (get, list, watch, other) and outcome (served, passed, refused, failed).
@@ -226,10 +247,15 @@ func (t *Table) Watches(names bool) *OpenWatchList {
 		}
 		l.Items = append(l.Items, v)
 	}
+	l.Sort()
+	return l
+}
+
+// Sort sorts the watches, those that are furthest behind first.
+func (l *OpenWatchList) Sort() {
 	slices.SortFunc(l.Items, func(a, b Watching) int {
 		return cmp.Or(cmp.Compare(b.waiting(), a.waiting()), cmp.Compare(b.AgeSeconds, a.AgeSeconds), cmp.Compare(a.Client, b.Client))
 	})
-	return l
 }
 
 func (w *Watching) waiting() float64 {
@@ -250,7 +276,11 @@ func (l *OpenWatchList) Groups() (groups []WatchGroup) {
 	at := map[[6]string]int{}
 	for i := range l.Items {
 		w := &l.Items[i]
-		key := [...]string{w.Client, w.User, w.Agent, w.Resource, w.Source, w.PassedBecause}
+		client := w.Client
+		if w.User != Hidden { // replicas have ids of their own
+			client = ""
+		}
+		key := [...]string{client, w.User, w.Agent, w.Resource, w.Source, w.PassedBecause}
 		n, known := at[key]
 		if !known {
 			n, at[key] = len(groups), len(groups)

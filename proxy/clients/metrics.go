@@ -11,19 +11,12 @@ import (
 )
 
 var (
-	topLabels   = []string{"user", "agent", "group", "resource"}
-	descTracked = prometheus.NewDesc("sluice_tracked_clients", "Rows of the table of clients.", nil, nil)
-	descRest    = prometheus.NewDesc("sluice_untracked_requests_total",
-		"Requests of clients that have no row any more.", nil, nil)
+	topLabels = []string{"user", "agent", "group", "resource"}
 	descWould = prometheus.NewDesc("sluice_top_would_cost_cores",
 		"What is served would cost the apiserver, by client: those of sluice_top_cost_cores.", topLabels, nil)
 	descCost = prometheus.NewDesc("sluice_top_cost_cores",
 		"What passes costs the apiserver, by client: the 20 authenticated ones that cost most when they were last "+
 			"chosen, every 5 minutes.", topLabels, nil)
-	descSent = prometheus.NewDesc("sluice_top_sent_bytes_per_second",
-		"Bytes that are sent, by client: those of sluice_top_cost_cores.", topLabels, nil)
-	descRate = prometheus.NewDesc("sluice_top_requests_per_second",
-		"Requests that end, by client: those of sluice_top_cost_cores.", topLabels, nil)
 )
 
 const (
@@ -41,7 +34,7 @@ type top struct {
 	of     []topKey
 }
 
-// Collector returns a collector of the metrics of the table: with names, also of the heaviest named callers.
+// Collector returns a collector of the heaviest named callers, if names are shown.
 func (t *Table) Collector(names bool) prometheus.Collector { return collector{t, names} }
 
 type collector struct {
@@ -51,29 +44,19 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descTracked, descRest, descWould, descCost, descSent, descRate} {
+	for _, d := range []*prometheus.Desc{descWould, descCost} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
-	tracked, rest := 0, uint64(0)
-	c.each(func(s *shard) {
-		tracked += len(s.rows)
-		rest += s.rest.total()
-	})
-	ch <- prometheus.MustNewConstMetric(descTracked, prometheus.GaugeValue, float64(tracked))
-	ch <- prometheus.MustNewConstMetric(descRest, prometheus.CounterValue, float64(rest))
 	if !c.names {
 		return
 	}
 	for k, r := range c.heaviestNamed() {
-		for desc, v := range map[*prometheus.Desc]float64{
-			descWould: r.WouldCost, descCost: r.Cost, descSent: r.Sent, descRate: r.Requests,
-		} {
-			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, k.user, k.agent, k.group, k.resource)
-		}
+		ch <- prometheus.MustNewConstMetric(descWould, prometheus.GaugeValue, r.WouldCost, k.user, k.agent, k.group, k.resource)
+		ch <- prometheus.MustNewConstMetric(descCost, prometheus.GaugeValue, r.Cost, k.user, k.agent, k.group, k.resource)
 	}
 }
 

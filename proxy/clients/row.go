@@ -23,16 +23,6 @@ func (c *counts) plus(d *counts) {
 	c.passedCost += d.passedCost
 }
 
-// total returns the number of requests.
-func (c *counts) total() (n uint64) {
-	for _, of := range c.requests {
-		for _, m := range of {
-			n += m
-		}
-	}
-	return n
-}
-
 // reasons counts the most frequent reasons, out of a fixed set.
 type reasons [3]struct {
 	reason string

@@ -306,11 +306,3 @@ func TestTopSeriesAreOfTheHeaviestForFiveMinutes(t *testing.T) {
 		}
 	})
 }
-
-func TestRowsAreCounted(t *testing.T) {
-	table := NewTable()
-	table.Add(pods("jane", "client"))
-	if rows := topOf(t, table, false, "sluice_tracked_clients"); rows[""] != 1 {
-		t.Errorf("rows: %v", rows)
-	}
-}

@@ -93,10 +93,39 @@ func (all *clientLists) clientList(q url.Values) *clients.ClientList {
 		"resource": func(r *clients.Row) string { return r.Resource },
 		"ns":       func(r *clients.Row) string { return r.Namespace },
 	})
-	if value := orders[q.Get("by")]; value != nil {
-		slices.SortStableFunc(l.Items, func(a, b clients.Row) int { return cmp.Compare(value(&b), value(&a)) })
-	}
+	sortBy(l.Items, q.Get("by"))
 	return &l
+}
+
+// sortBy sorts rows by an order, if it is one.
+func sortBy(rows []clients.Row, by string) {
+	if value := orders[by]; value != nil {
+		slices.SortStableFunc(rows, func(a, b clients.Row) int { return cmp.Compare(value(&b), value(&a)) })
+	}
+}
+
+// MergedClients adds the rows of several replicas.
+func MergedClients(lists []*clients.ClientList, by string) *clients.ClientList {
+	l, at := lists[0], map[[4]string]int{}
+	if len(lists) == 1 {
+		return l
+	}
+	all := slices.Concat(l.Items)
+	for _, other := range lists[1:] {
+		all = append(all, other.Items...)
+	}
+	l.Items = nil
+	for _, r := range all {
+		key := [4]string{nameOf(r.Client, r.User), r.Agent, r.Resource, r.Namespace}
+		if i, known := at[key]; known {
+			l.Items[i].Plus(&r)
+			continue
+		}
+		at[key] = len(l.Items)
+		l.Items = append(l.Items, r)
+	}
+	sortBy(l.Items, by)
+	return l
 }
 
 // watchList returns the open watches that a query selects.

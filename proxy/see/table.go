@@ -171,22 +171,17 @@ func ClientTable(l *clients.ClientList, by string) *Table {
 	for i := range t.Columns {
 		t.Columns[i].Sorted = by != "" && by == t.Columns[i].By
 	}
-	items, sums := slices.Clone(l.Items), map[string]*clients.Row{}
+	items, sums, rows := slices.Clone(l.Items), map[string]*clients.Row{}, map[string]int{}
 	user := func(r *clients.Row) string { return nameOf(r.Client, r.User) }
 	for i := range items {
 		r := &items[i]
 		sum := sums[user(r)]
 		if sum == nil {
 			sum = &clients.Row{Client: r.Client, User: r.User, Agent: "all", Resource: "all", Namespace: "all"}
-			sum.Requests = map[string]map[string]uint64{"all": {}}
 			sums[user(r)] = sum
 		}
-		sum.Recent.Plus(r.Recent)
-		sum.Recent.Seconds++ // its rows
-		sum.Watches += r.Watches
-		for _, outcome := range clients.Outcomes {
-			sum.Requests["all"][outcome] += r.Count(outcome)
-		}
+		sum.Plus(r)
+		rows[user(r)]++
 	}
 	if by == "" {
 		slices.SortStableFunc(items, func(a, b clients.Row) int {
@@ -195,8 +190,9 @@ func ClientTable(l *clients.ClientList, by string) *Table {
 		})
 	}
 	for i := range items {
-		if sum := sums[user(&items[i])]; by == "" && sum.Recent.Seconds > 1 {
-			sum.Recent.Seconds = 0
+		if name := user(&items[i]); by == "" && rows[name] > 1 {
+			rows[name] = 0
+			sum := sums[name]
 			row := t.client(sum)
 			row[0].URL, row[1].URL = "/clients?user="+url.QueryEscape(sum.User), ""
 		}
@@ -259,6 +255,40 @@ func RequestTable(all []why.Seen) *Table {
 		row := t.add(s.Verb+" "+s.Resource, s.At.UTC().Format(time.TimeOnly), s.User, s.Agent, answeredBy[s.Source], s.Reason, fmt.Sprint(s.Code), s.End)
 		if s.End != "" {
 			row[7].URL = guide(why.Troubleshooting + "#how-a-watch-ended")
+		}
+	}
+	return t
+}
+
+// Merged returns the table of several replicas: a row that is the same in all of them once, and else one for each.
+func Merged(pods []string, tables []*Table) *Table {
+	if len(tables) == 1 {
+		return tables[0]
+	}
+	t := &Table{Columns: append([]Column{{Title: "Pod", Text: true}}, tables[0].Columns...)}
+	var keys []string
+	rows := map[string]map[string][]Cell{} // by key and pod
+	for i, of := range tables {
+		for _, row := range of.Rows {
+			key := row[0].Text
+			if rows[key] == nil {
+				keys, rows[key] = append(keys, key), map[string][]Cell{}
+			}
+			rows[key][pods[i]] = row
+		}
+	}
+	for _, key := range keys {
+		first, same := rows[key][pods[0]], len(rows[key]) == len(pods)
+		for _, row := range rows[key] {
+			same = same && slices.EqualFunc(row, first, func(a, b Cell) bool { return a.Text == b.Text })
+		}
+		for _, pod := range pods {
+			if row := rows[key][pod]; same {
+				t.Rows = append(t.Rows, append([]Cell{{Text: "all"}}, row...))
+				break
+			} else if row != nil {
+				t.Rows = append(t.Rows, append([]Cell{{Text: pod}}, row...))
+			}
 		}
 	}
 	return t

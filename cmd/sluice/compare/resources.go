@@ -63,15 +63,3 @@ func find(all []resource, name string) (schema.GroupVersionResource, error) {
 	}
 	return schema.GroupVersionResource{}, fmt.Errorf("the apiserver has no resource %q: kubectl api-resources lists those it has", name)
 }
-
-// Names returns the names of the resources that can be compared.
-func Names(ctx context.Context, cfg *rest.Config) (names []string, err error) {
-	all, err := discover(ctx, cfg)
-	for _, r := range all {
-		name := r.GroupResource().String()
-		if slices.Contains(r.is.Verbs, "list") && slices.Contains(r.is.Verbs, "watch") && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names, err
-}
