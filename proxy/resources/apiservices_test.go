@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/test/support/fake"
 )
@@ -29,7 +28,7 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 				steps = append(steps, step{"watchlist", d.Stream(d.InitialEventsEnd("20"))})
 			}
 			e.SetSteps(script(steps))
-			e.registry.definitions.checkServers(t.Context(), e.registry.entries.of(func(schema.GroupVersionResource) bool { return true }))
+			e.registry.definitions.check(t.Context(), (*entry).checkServer, func(*entry) bool { return true })
 			pass(time.Minute)
 			e.CheckPlayed(t)
 			want := uint64(10)

@@ -35,13 +35,3 @@ func (e *entries) all() map[schema.GroupVersionResource]*entry {
 	defer e.mu.RUnlock()
 	return maps.Clone(e.m)
 }
-
-// of returns the entries of some resources.
-func (e *entries) of(which func(schema.GroupVersionResource) bool) (some []*entry) {
-	for gvr, entry := range e.all() {
-		if which(gvr) {
-			some = append(some, entry)
-		}
-	}
-	return some
-}

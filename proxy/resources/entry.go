@@ -189,7 +189,11 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
 	r.goroutines.Go(func() { e.compareUntilDone(ctx, r.options.CheckEvery, session, s) })
 	e.current.Store(c)
-	r.goroutines.Go(func() { r.definitions.check(ctx, []*entry{e}, (*entry).verifyCRD, discovery.ErrChanged) })
+	r.goroutines.Go(func() {
+		if e.checkCRD(ctx) != nil {
+			e.checkAgain(ctx, (*entry).checkCRD)
+		}
+	})
 	if c.fillsAgain() {
 		r.goroutines.Go(func() { e.fillAgain(ctx, s, c.FillAgain) })
 	}

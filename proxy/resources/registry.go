@@ -170,10 +170,9 @@ func (r *Registry) start(gvr schema.GroupVersionResource, user string) string {
 	}
 	r.entries.set(gvr, e)
 	r.goroutines.Go(func() { r.reflect(ctx, e) })
-	if run := r.run; gvr.Group != "" && !r.following {
+	if gvr.Group != "" && !r.following {
 		r.following = true
-		r.goroutines.Go(func() { r.definitions.followAPIServices(run) })
-		r.goroutines.Go(func() { r.definitions.followCRDs(run) })
+		r.definitions.follow(r.run)
 	}
 	return NotInSync
 }
