@@ -1,6 +1,9 @@
 package cache
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // history holds the recent events of a store. Its store's mutex guards it.
 type history struct {
@@ -167,5 +170,41 @@ func (h *history) broadcast() {
 	h.all.broadcast()
 	for _, sub := range h.subscriptions {
 		sub.broadcast()
+	}
+}
+
+// subscription is the part of the history that concerns one scope, shared by the cursors of that
+// scope. The subscription of the whole resource exists as long as the store, others as long as they
+// have cursors. The store's mutex guards all fields except the notifier.
+type subscription struct {
+	notifier // broadcasts on each event of the scope, and when the store ends
+
+	events  ring
+	from    uint64 // events has all events of the scope after this position, and none before it
+	cursors int
+}
+
+// notifier wakes all goroutines that wait for the next change. The zero value is ready to use.
+type notifier struct {
+	next atomic.Pointer[chan struct{}] // closed by broadcast; nil while nobody waits
+}
+
+// wait returns a channel that the next broadcast closes. A reader that takes the channel before it
+// reads the state misses no change.
+func (n *notifier) wait() <-chan struct{} {
+	for {
+		if next := n.next.Load(); next != nil {
+			return *next
+		}
+		fresh := make(chan struct{})
+		if n.next.CompareAndSwap(nil, &fresh) {
+			return fresh
+		}
+	}
+}
+
+func (n *notifier) broadcast() {
+	if next := n.next.Swap(nil); next != nil {
+		close(*next)
 	}
 }

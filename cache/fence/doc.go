@@ -3,9 +3,9 @@
 //
 //	fence.go                the parts of a fence: probes, inventories, proofs and recovery, and their base
 //	need.go, prove.go       the need of a read, and the way in
-//	decide.go, facts.go     the next action, and the facts by which it is chosen
+//	decide.go               the next action, and the facts by which it is chosen
 //	read.go, allowance.go   the cost of reads under way, and the budget of proofs
-//	worker.go, run.go       actions under way, each once
+//	worker.go               actions under way, each once
 //	probe.go                the current version
 //	confirm.go              proofs of a version: inventory.go, secondwatch.go
 //	exact.go                proofs of exactly a version

@@ -218,3 +218,46 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-t.C:
 	}
 }
+
+// Apiserver asks the apiserver about the progress of one resource.
+type Apiserver interface {
+	// Probe returns the resource version of a consistent LIST that begins after the call.
+	Probe(ctx context.Context) (version uint64, err error)
+
+	// Inventory returns the keys and resource versions of a LIST of a scope: of the state at exactly a
+	// version, or with version 0 of a consistent LIST that begins after the call. With an error it may return the
+	// part that has been read.
+	Inventory(ctx context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error)
+
+	// SecondWatch opens a second watch of the resource, from version. It calls event with the
+	// resource version of each event and bookmark with the resource version of each bookmark, in
+	// the order of the stream, and returns when the stream or the context ends.
+	SecondWatch(ctx context.Context, version uint64, event, bookmark func(version uint64)) error
+}
+
+// Run asks the apiserver on behalf of the reads until the store ends. If the context ends before, the reads that wait
+// then wait for the store.
+func (f *Fence) Run(ctx context.Context) {
+	f.worker.run(ctx, f.store.Done(), [actions]func(context.Context){
+		asking: f.runProbe, listingAt: f.takeInventoryAt, proving: f.prove, reviving: f.endStall, mending: f.mend,
+	})
+}
+
+// Facts returns the present facts. With them [Next] decides about a question, and nothing is done.
+func (f *Fence) Facts() Facts {
+	price, owed, state, event := f.nextInventoryWork(), f.allowance.wait(), f.store.Snapshot(), f.store.LastEvent()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	facts := Facts{
+		Objects: state.Len(), Price: price, Owed: owed,
+		Failed: now.Before(f.inventory.retryAt), Pending: !state.Reaches(f.inventory.pending),
+		Reads: f.reads, UnderWay: f.underWay,
+		Rising: f.rising, Found: now.Sub(f.risingAt), Silent: now.Sub(event) >= quietAfter, Missed: event.Before(f.missedAt),
+		Doubtful: f.store.Doubtful(), Stalled: f.stalled, NextWatch: f.secondWatch.next.Sub(now),
+	}
+	if now.Sub(f.herdAt) <= herdFor {
+		facts.Lately = f.herd
+	}
+	return facts
+}

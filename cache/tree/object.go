@@ -3,6 +3,7 @@ package tree
 import (
 	"strings"
 	"sync/atomic"
+	"unique"
 )
 
 // Key identifies an object of a resource: "namespace/name", or "name" when the resource is
@@ -100,4 +101,45 @@ func (o *Object) beyond() int64 {
 		return 0
 	}
 	return max(0, o.Size()-int64(len(o.Data))-objectMemory)
+}
+
+// internMax is the greatest length of strings that Intern shares: longer ones are rarely equal.
+const internMax = 128
+
+// Intern returns b as a string that shares its memory with equal interned strings. The memory is
+// freed when no string uses it any more. It is not that of b.
+func Intern[T string | []byte](b T) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if len(b) > internMax {
+		return strings.Clone(string(b))
+	}
+	return unique.Make(string(b)).Value()
+}
+
+// Range is the half-open interval of keys [From, To). The zero Range holds every key; an empty To
+// is no upper limit.
+type Range struct {
+	From, To Key
+}
+
+// Namespace returns the range of the keys in one namespace, or of every key when namespace is
+// empty. The range includes the separator, so that the keys of namespace "ab" are not in the range
+// of namespace "a".
+func Namespace(namespace string) Range {
+	if namespace == "" {
+		return Range{}
+	}
+	return Range{From: Key(namespace + "/"), To: Key(namespace + "0")} // '0' follows '/'
+}
+
+// Single returns the range of one key.
+func Single(k Key) Range {
+	return Range{From: k, To: k + "\x00"}
+}
+
+// Contains reports whether k is in the range.
+func (r Range) Contains(k Key) bool {
+	return k >= r.From && (r.To == "" || k < r.To)
 }

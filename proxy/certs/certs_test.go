@@ -53,7 +53,7 @@ func TestEnsureKeepsTheCAAndReissuesForNewHosts(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
-	pair := r.pair.Load()
+	pair := r.last.Load()
 	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "other.example"}); err != nil {
 		t.Errorf("the new certificate does not verify: %v", err)
 	}
@@ -145,7 +145,7 @@ func TestReloaderFollowsMountedSecrets(t *testing.T) {
 			t.Helper()
 			time.Sleep(3 * files.Interval) // virtual
 			synctest.Wait()
-			pair := r.pair.Load()
+			pair := r.last.Load()
 			if err := pair.Leaf.VerifyHostname(name); err != nil {
 				t.Error(err)
 			}

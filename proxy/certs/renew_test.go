@@ -30,13 +30,13 @@ func TestARunningProcessServesARenewedCertificateOfTheSameCA(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := r.pair.Load().Leaf
+		first := r.last.Load().Leaf
 		go func() { _ = Renew(t.Context(), dir, hosts, zap.NewNop()) }()
 		time.Sleep(59 * 24 * time.Hour) // virtual
 		go func() { _ = r.Run(t.Context()) }()
 		served := func() *x509.Certificate {
 			synctest.Wait()
-			leaf := r.pair.Load().Leaf
+			leaf := r.last.Load().Leaf
 			if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: hosts[0], CurrentTime: time.Now()}); err != nil {
 				t.Error(err)
 			}

@@ -24,7 +24,7 @@ func TestSelectorServesTheFirstCertificateThatCoversTheName(t *testing.T) {
 		"": 0, "default.example": 0, "unknown.example": 0, "a.example": 1, "x.wild.example": 1, "b.example": 2, "not a name": 0,
 	} {
 		got, err := s.GetCertificate(&tls.ClientHelloInfo{ServerName: name})
-		if err != nil || got != s.reloaders[want].pair.Load() {
+		if err != nil || got != s.reloaders[want].last.Load() {
 			t.Errorf("%q is not served certificate %d: %v", name, want, err)
 		}
 	}
