@@ -30,7 +30,7 @@ it cannot tell.`,
 		Example: `  sluice clients --resource configmaps --sort-by cost -o wide
   sluice clients --user system:node: -o json`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.output.show(c, f.print) },
 	}
 	set := f.prepare(c)
 	f.output.register(c, "requests by outcome and addresses")
@@ -42,10 +42,6 @@ it cannot tell.`,
 	f.by.of = []string{"would-cost", "cost", "lists", "bytes", "watches", "behind", "refused", "passed"}
 	f.by.register(c, "sort-by", "", "what to sort by: "+strings.Join(f.by.of, ", "))
 	return c
-}
-
-func (f *clientsFlags) run(ctx context.Context, out, log io.Writer) error {
-	return f.output.show(ctx, out, log, func(out io.Writer, width int) error { return f.print(ctx, out, width) })
 }
 
 func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) error {

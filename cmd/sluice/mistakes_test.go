@@ -80,7 +80,7 @@ func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
 		"status --address " + locked.URL:                                   "name a file with a token for the API with --token-file",
 		"watches --address " + pod.URL:                                     "is no Sluice of this release",
 		"clients --sort-by size":                                           "none of would-cost, cost",
-		"why --last 3 --show nothing":                                      "none of passed, served",
+		"why --last 3 --show nothing":                                      "none of served, passed",
 		"status --ca-file none --address " + admin:                         "--ca-file: open none",
 		"status --token-file none --address " + admin:                      "--token-file: open none",
 	} {

@@ -162,15 +162,16 @@ func (p *printer) width(out io.Writer) int {
 
 // show calls print, with --watch again and again until ctx ends. Print gets the width of lines, and exits as the command does
 // without --watch.
-func (p *printer) show(ctx context.Context, out, log io.Writer, print func(to io.Writer, width int) error) error {
+func (p *printer) show(c *cobra.Command, print func(ctx context.Context, to io.Writer, width int) error) error {
+	ctx, out := c.Context(), c.OutOrStdout()
 	if !p.watch {
-		return print(out, p.width(out))
+		return print(ctx, out, p.width(out))
 	}
 	t := time.NewTicker(p.every)
 	defer t.Stop()
 	for ctx.Err() == nil {
 		var page bytes.Buffer
-		err := print(&page, p.width(out))
+		err := print(ctx, &page, p.width(out))
 		if is, found := errors.AsType[no](err); found {
 			err = is.error
 		}
@@ -179,7 +180,7 @@ func (p *printer) show(ctx context.Context, out, log io.Writer, print func(to io
 		case ctx.Err() != nil:
 			return nil // the answer was cut
 		case err != nil:
-			fmt.Fprintln(log, "sluice: no news:", err)
+			fmt.Fprintln(c.ErrOrStderr(), "sluice: no news:", err)
 		case height > 0:
 			text = append([]byte("\x1b[H\x1b[2J"), firstLines(text, width, height-1)...)
 		}

@@ -32,7 +32,6 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 		Hosts: c.proxyHosts(file), Limits: file.Limits,
 		Connections: c.gateway.Connections(), Handshakes: metrics.handshakes, Log: log, Metrics: metrics.connect,
 	}
-	c.checkNames(o.Hosts, log)
 	p := &explicitProxy{Proxy: connect.New(o)}
 	if pair := file.Proxy.TLS; pair.CertFile != "" {
 		reloader, err := certs.NewReloader(pair.CertFile, pair.KeyFile, log)
@@ -99,15 +98,4 @@ func (p *explicitProxy) ready() string {
 		return " proxy https://" + p.listener.Addr().String()
 	}
 	return " proxy http://" + p.listener.Addr().String()
-}
-
-// checkNames warns of intercepted names that no serving certificate covers: their clients will not
-// trust the connection.
-func (c *components) checkNames(hosts []config.Destination, log *zap.Logger) {
-	for _, d := range hosts {
-		hello := &tls.ClientHelloInfo{ServerName: d.Host}
-		if pair, err := c.tls.GetCertificate(hello); err == nil && pair.Leaf.VerifyHostname(d.Host) != nil {
-			log.Warn("no serving certificate covers a name that the proxy intercepts", zap.String("name", d.Host))
-		}
-	}
 }

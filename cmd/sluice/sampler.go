@@ -26,7 +26,7 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o.Kept = c.gateway.Kept()
 	o.Stalled = c.resources.Stalled
 	s := see.NewSampler(o)
-	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))
+	metrics.registry.MustRegister(append(s.Collectors(), o.Clients.Collector(o.Names))...)
 	c.followers = append(c.followers, o.Clients.Run)
 	return s
 }

@@ -43,7 +43,7 @@ is being filled either, for as long as --timeout.`,
   sluice status -o wide
   sluice status -o yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	set := f.prepare(c)
 	f.output.register(c, "history, passed watches and why reads pass")
@@ -54,14 +54,14 @@ is being filled either, for as long as --timeout.`,
 	return c
 }
 
-func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
+func (f *statusFlags) run(c *cobra.Command) error {
 	switch {
 	case f.wait.value != "" && f.output.watch:
 		return errors.New("--wait ends when the state has come, --watch when it is interrupted: choose one")
 	case f.wait.value != "":
-		return f.follow(ctx, out)
+		return f.follow(c.Context(), c.OutOrStdout())
 	}
-	return f.output.show(ctx, out, log, func(out io.Writer, width int) error {
+	return f.output.show(c, func(ctx context.Context, out io.Writer, width int) error {
 		a := f.now(ctx)
 		if err := f.print(out, a, width); err != nil || a.is(waits["ready"]) {
 			return err

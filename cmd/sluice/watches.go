@@ -33,7 +33,7 @@ there is one that far behind, and with 2 if it cannot tell.`,
 		Example: `  sluice watches --user system:node: --behind 1s
   sluice watches --passed -o yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.output.show(c, f.print) },
 	}
 	set := f.prepare(c)
 	f.output.register(c, "each watch in a row of its own, addresses and namespaces")
@@ -43,10 +43,6 @@ there is one that far behind, and with 2 if it cannot tell.`,
 	set.DurationVar(&f.behind, "behind", 0, "only watches for which an event has waited so long")
 	set.BoolVar(&f.passed, "passed", false, "only watches that pass to the apiserver")
 	return c
-}
-
-func (f *watchesFlags) run(ctx context.Context, out, log io.Writer) error {
-	return f.output.show(ctx, out, log, func(out io.Writer, width int) error { return f.print(ctx, out, width) })
 }
 
 func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) error {

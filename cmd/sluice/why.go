@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/clients"
 	"sluice/proxy/see"
 	"sluice/proxy/why"
 )
@@ -54,8 +55,8 @@ was served, with 1 if it was passed or refused, and with 2 if the answer does no
 	set.Lookup("context").Usage = "context of that kubeconfig"
 	set.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the request, as Accept: application/json")
 	set.IntVar(&f.last, "last", 0, "print as many of the last requests, which the admin listener has")
-	f.show = choice{see.Shows[0], see.Shows}
-	f.show.register(c, "show", "", "which of them: "+strings.Join(see.Shows, ", "))
+	f.show = choice{"passed", clients.Outcomes[:]}
+	f.show.register(c, "show", "", "which of them: "+strings.Join(clients.Outcomes[:], ", "))
 	set.StringVar(&f.user, "user", "", "with --last, only users whose names contain this")
 	set.StringVar(&f.verb, "verb", "", "with --last, only this verb, such as list")
 	set.IntVar(&f.code, "code", 0, "with --last, only this code, such as 403")
@@ -189,7 +190,7 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	list.Items = list.Items[:min(len(list.Items), f.last)]
 	people := tableText(see.RequestTable(list.Items), false, f.output.width(out))
 	if len(list.Items) == 0 {
-		people = fmt.Appendf(nil, "There is no such %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(see.Shows, ", "))
+		people = fmt.Appendf(nil, "There is no such %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(clients.Outcomes[:], ", "))
 	}
 	return f.output.print(out, list, people)
 }

@@ -63,7 +63,7 @@ func Handler(o Options) http.Handler {
 		EnableOpenMetrics: true, MaxRequestsInFlight: mostInFlight, Timeout: answerWithin,
 	})))
 	if o.Status != nil {
-		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /clients/", "GET /watches", "GET /why", "/see/"} {
+		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /watches", "GET /why", "/see/"} {
 			mux.Handle(pattern, protect(few(o.Status)))
 		}
 	}

@@ -2,10 +2,10 @@ package see
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,15 +19,10 @@ type clientsView struct {
 	Client   *clients.Row // of the page of one client
 	Table    *Table
 	Watching *Table
-	Ended    *Table         // watches, the last first
-	Total    clients.Recent // of one client
+	Ended    *Table // watches, the last first
 	Query    url.Values
-	Next     string // the URL of the next rows; empty if there are none
 	Names    bool
 }
-
-// rowsOfPage bounds the rows of a page of clients. JSON has all of them.
-const rowsOfPage = 50
 
 // orders are the values by which rows can be sorted, the largest first.
 var orders = map[string]func(*clients.Row) float64{
@@ -152,59 +147,33 @@ func (all *clientLists) slow() (n float64) {
 	return n
 }
 
-// newClientsView returns a page of rows, from the one with a number on.
+// newClientsView returns the page of the rows that a query selects, with the watches of one client; nil without that client.
 func (all *clientLists) newClientsView(q url.Values) *clientsView {
 	l := all.clientList(q)
-	v := &clientsView{ClientList: l, Query: q, Names: all.names, Table: ClientTable(l, q.Get("by")).Narrow()}
-	link := func(key, value string) string {
-		changed := url.Values{}
-		for _, k := range []string{"user", "agent", "resource", "ns", "by"} {
-			if q.Get(k) != "" {
-				changed.Set(k, q.Get(k))
-			}
+	v := &clientsView{ClientList: l, Query: q, Names: all.names}
+	if q.Has("client") {
+		if len(l.Items) == 0 {
+			return nil
 		}
-		changed.Set(key, value)
-		return "/clients?" + changed.Encode()
+		v.Client, v.Watching = &l.Items[0], WatchTable(all.watchList(q), true).first(mostRows)
+		v.Table = ClientTable(l, q.Get("by")).first(mostRows)
+		return v
 	}
+	v.Table = ClientTable(l, q.Get("by")).Narrow().first(mostRows)
 	for i, c := range v.Table.Columns {
 		if c.By != "" {
-			v.Table.Columns[i].URL = link("by", c.By)
+			sorted := maps.Clone(q)
+			sorted.Set("by", c.By)
+			v.Table.Columns[i].URL = "/clients?" + sorted.Encode()
 		}
 	}
-	from, _ := strconv.Atoi(q.Get("after")) // else from the first
-	from = min(max(from, 0), len(v.Table.Rows))
-	to := min(from+rowsOfPage, len(v.Table.Rows))
-	if to < len(v.Table.Rows) {
-		v.Next = link("after", strconv.Itoa(to))
-	}
-	v.Table.Rows = v.Table.Rows[from:to]
-	return v
-}
-
-// newClientView returns the page of one client; nil if there is none.
-func (all *clientLists) newClientView(id string) *clientsView {
-	l := all.clientList(nil)
-	l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return r.Client != id })
-	if len(l.Items) == 0 {
-		return nil
-	}
-	watches := all.watchList(nil)
-	watches.Items = slices.DeleteFunc(watches.Items, func(w clients.Watching) bool { return w.Client != id })
-	watches.Items = watches.Items[:min(len(watches.Items), mostRows)]
-	v := &clientsView{ClientList: l, Names: all.names, Client: &l.Items[0], Watching: WatchTable(watches, true)}
-	for _, r := range l.Items {
-		v.Total.Plus(r.Recent)
-	}
-	l.Items = l.Items[:min(len(l.Items), mostRows)]
-	v.Table = ClientTable(l, "")
 	return v
 }
 
 // newWatchesView returns the page of the open watches that a query selects, and of those that have ended.
 func (s *Sampler) newWatchesView(q url.Values) *clientsView {
 	l := s.clientLists.watchList(q)
-	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Table: WatchTable(l, false).Narrow()}
-	v.Table.Rows = v.Table.Rows[:min(len(v.Table.Rows), mostRows)]
+	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Table: WatchTable(l, false).Narrow().first(mostRows)}
 	if s.options.Kept != nil {
 		var ended requests
 		for outcome := range clients.Outcomes {
@@ -223,8 +192,7 @@ func (s *Sampler) clients(of func(*http.Request) *clientsView) http.HandlerFunc 
 			http.NotFound(w, r)
 			return
 		}
-		page, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		s.write(w, &view{Page: page, Clients: c})
+		s.write(w, &view{Page: strings.TrimPrefix(r.URL.Path, "/"), Clients: c})
 	}
 }
 

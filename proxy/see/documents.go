@@ -1,6 +1,7 @@
 package see
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"mime"
@@ -14,32 +15,20 @@ import (
 
 // documents are the pages of the documents and their pictures, by their names below guides.
 var documents = sync.OnceValue(func() map[string][]byte {
-	pages, err := builtDocuments()
-	if err != nil {
+	icon, err := assets.ReadFile("assets/icon.svg")
+	files := map[string][]byte{"docs/icon.svg": icon}
+	walked := fs.WalkDir(docs.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files["docs/"+name], err = docs.Files.ReadFile(name)
+		}
+		return err
+	})
+	pages, failed := site.Build(files, "/")
+	if err := errors.Join(err, walked, failed); err != nil {
 		panic(fmt.Errorf("the documents that the program carries: %w", err))
 	}
 	return pages
 })
-
-func builtDocuments() (map[string][]byte, error) {
-	icon, err := assets.ReadFile("assets/icon.svg")
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{"docs/icon.svg": icon}
-	err = fs.WalkDir(docs.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := docs.Files.ReadFile(name)
-		files["docs/"+name] = text
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return site.Build(files, "/")
-}
 
 // guides is where the documents are.
 const guides = "/see/docs/"

@@ -51,7 +51,6 @@ type Reads struct {
 	PassedPerSec float64 `json:"passedPerSecond"`
 	// ListsPassed and WatchesPassed are parts of 1 of those that end, without small reads; null without any.
 	ListsPassed *float64 `json:"listsPassed"`
-	Series      Series   `json:"series"`
 }
 
 // Saved is the work that the apiserver is spared, in the last five minutes. Its CPU time is an estimate by list prices: a lower
@@ -69,9 +68,6 @@ func (r Reads) Served() (float64, bool) {
 	all := r.ServedPerSec + r.PassedPerSec
 	return r.ServedPerSec / all, all > 0
 }
-
-// Series is a rate per second in steps of 15 s, the oldest first. A step that is not known is negative.
-type Series []float64
 
 // Resource is one cached resource.
 type Resource struct {

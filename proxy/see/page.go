@@ -29,7 +29,6 @@ func (s *Sampler) Handler() http.Handler {
 	mux.HandleFunc("GET /r/{resource}", s.resource)
 	if s.options.Clients != nil {
 		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientsView(r.URL.Query()) }))
-		mux.HandleFunc("GET /clients/{id}", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientView(r.PathValue("id")) }))
 		mux.HandleFunc("GET /watches", s.clients(func(r *http.Request) *clientsView { return s.newWatchesView(r.URL.Query()) }))
 		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientLists.clientList))
 		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.clientLists.watchList))
@@ -83,22 +82,10 @@ const mostRows = 200
 // More returns how many resources have no row.
 func (v *view) More() int { return max(0, len(v.Resources)-len(v.Table.Rows)) }
 
-// Outcomes are the outcomes by which the last requests are shown.
-func (y *whyView) Outcomes() []string { return Shows }
-
 // overview serves the first page.
 func (s *Sampler) overview(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
-	t := f.table().Narrow()
-	t.Rows = t.Rows[:min(len(t.Rows), mostRows)]
-	series := map[string]Series{}
-	for _, r := range f.Resources {
-		series[r.Name] = r.Reads.Series
-	}
-	t.Columns = append(t.Columns, Column{Title: "15 min"})
-	for i, row := range t.Rows {
-		t.Rows[i] = append(row, Cell{Line: series[row[0].Text]})
-	}
+	t := f.table().Narrow().first(mostRows)
 	s.write(w, &view{Page: "overview", Table: t, Slow: s.clientLists.slow()})
 }
 
@@ -134,7 +121,7 @@ func (s *Sampler) write(w http.ResponseWriter, v *view) {
 // functions are the functions of templates.
 var functions = map[string]any{
 	"cores": cores, "size": size, "number": number, "seconds": seconds, "guide": guide, "count": count, "percent": percent, "lower": strings.ToLower,
-	"name": nameOf, "served": served, "bound": bound, "runbook": runbook,
+	"name": nameOf, "outcomes": func() []string { return clients.Outcomes[:] }, "served": served, "bound": bound, "runbook": runbook,
 	"optional": func(v *float64, unit string) string { return optional(v, format(unit)) },
 	"of":       func(unit string, v float64) string { return format(unit)(v) },
 	"many":     func(n uint64) string { return count(float64(n)) },

@@ -63,16 +63,6 @@ func (r reading) sum(metric string, selects func(labels) bool) (sum float64) {
 	return sum
 }
 
-// answers are successful reads.
-type answers struct{ served, passed float64 }
-
-func (a answers) plus(b answers) answers { return answers{a.served + b.served, a.passed + b.passed} }
-
-// since returns the answers since old was counted.
-func (a answers) since(old answers) answers {
-	return answers{increase(a.served, old.served), increase(a.passed, old.passed)}
-}
-
 // increase returns by how much a counter has grown. One that is below its old value was deleted, and began anew.
 func increase(now, old float64) float64 {
 	if now < old {
@@ -81,22 +71,14 @@ func increase(now, old float64) float64 {
 	return now - old
 }
 
-// byResource are answers by the name of the resource: a sum of counters would fall when those of one resource are deleted.
-type byResource map[string]answers
-
-// since returns the answers since old was counted.
-func (b byResource) since(old byResource) (sum answers) {
-	for name, a := range b {
-		sum = sum.plus(a.since(old[name]))
-	}
-	return sum
-}
-
-// amounts are counters by the name of the resource, for the same reason.
+// amounts are counters by the name of the resource: a sum would fall when those of one resource are deleted.
 type amounts map[string]float64
 
-// since returns the increase of all of them.
-func (a amounts) since(old amounts) (sum float64) {
+// since returns the increase of the one with a name, of all of them without a name.
+func (a amounts) since(old amounts, name string) (sum float64) {
+	if name != "" {
+		return increase(a[name], old[name])
+	}
 	for name, v := range a {
 		sum += increase(v, old[name])
 	}
@@ -108,19 +90,19 @@ type passedFor struct{ resource, reason string }
 
 // totals are the counters of which rates are shown.
 type totals struct {
-	all      byResource
-	lists    byResource // without those that pass because that is cheaper
-	reasons  map[passedFor]float64
-	requests float64
-	refused  float64 // of authenticated callers, by limits
-	denied   float64 // by the apiserver: 401, 403 and 429
-	failed   float64 // reviews
-	lost     float64 // audit events
-	cpu      float64 // seconds
-	avoided  amounts // seconds of the apiserver's CPU
-	spent    amounts // the same, for what Sluice itself asks
-	cached   amounts // bytes from the cache
-	bytes    amounts // all bytes
+	served, passed           amounts // successful reads
+	listsServed, listsPassed amounts // the same, without those that pass because that is cheaper
+	reasons                  map[passedFor]float64
+	requests                 float64
+	refused                  float64 // of authenticated callers, by limits
+	denied                   float64 // by the apiserver: 401, 403 and 429
+	failed                   float64 // reviews
+	lost                     float64 // audit events
+	cpu                      float64 // seconds
+	avoided                  amounts // seconds of the apiserver's CPU
+	spent                    amounts // the same, for what Sluice itself asks
+	cached                   amounts // bytes from the cache
+	bytes                    amounts // all bytes
 }
 
 // reads are the verbs that the cache may serve.
@@ -139,7 +121,7 @@ var byAnybody = map[string]bool{
 
 func (r reading) totals() totals {
 	t := totals{
-		all: byResource{}, lists: byResource{}, reasons: map[passedFor]float64{},
+		served: amounts{}, passed: amounts{}, listsServed: amounts{}, listsPassed: amounts{}, reasons: map[passedFor]float64{},
 		avoided: amounts{}, spent: amounts{}, cached: amounts{}, bytes: amounts{},
 	}
 	t.costs(r)
@@ -155,15 +137,16 @@ func (r reading) totals() totals {
 		if !reads[l.of("verb")] || l.of("resource") == "" || l.of("group") == other || !strings.HasPrefix(l.of("code"), "2") {
 			return
 		}
-		a := answers{passed: v}
+		name, to, lists := l.resource(), t.passed, t.listsPassed
 		if l.of("source") == "cache" {
-			a = answers{served: v}
+			to, lists = t.served, t.listsServed
 		}
-		name := l.resource()
-		t.all[name] = t.all[name].plus(a)
+		to[name] += v
 		if l.of("verb") == "LIST" && !cheaper[reason] {
-			t.lists[name] = t.lists[name].plus(a)
-			t.reasons[passedFor{name, reason}] += a.passed
+			lists[name] += v
+			if l.of("source") != "cache" {
+				t.reasons[passedFor{name, reason}] += v
+			}
 		}
 	})
 	t.failed = r.sum("sluice_reviews_total", func(l labels) bool { return l.of("result") == "failed" })

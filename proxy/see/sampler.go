@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	step  = 15 * time.Second // between two points of a series
-	steps = 60               // points of a series
+	step  = 15 * time.Second // between two points
+	steps = 40               // points that are kept, for ten minutes
 	fresh = 2 * time.Second  // how long Facts and lists of clients are shown before they are gathered again
 	// sparing is how many times as long as gathering took the next one waits for, at most three times fresh.
 	sparing = 150
@@ -175,13 +175,14 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 	base := s.before(now, ratesOver)
 	if d := now.at.Sub(base.at).Seconds(); d > 0 {
 		f.CPUCores = new((now.cpu - base.cpu) / d)
-		f.Saved.BytesPerSec, f.Saved.AllBytesPerSec = now.cached.since(base.cached)/d, now.bytes.since(base.bytes)/d
+		f.Saved.BytesPerSec, f.Saved.AllBytesPerSec = now.cached.since(base.cached, "")/d, now.bytes.since(base.bytes, "")/d
 		f.DeniedPerSec = max(0, now.denied-base.denied) / d
-		f.Saved.Cores, f.Saved.SpentCores = now.avoided.since(base.avoided)/d, now.spent.since(base.spent)/d
+		f.Saved.Cores, f.Saved.SpentCores = now.avoided.since(base.avoided, "")/d, now.spent.since(base.spent, "")/d
 	}
-	f.Reads = s.reads(now, base, func(now, old *totals) answers { return now.all.since(old.all) })
-	if l := now.lists.since(base.lists); l.served+l.passed > 0 {
-		f.Reads.ListsPassed = new(l.passed / (l.served + l.passed))
+	f.Reads = now.reads(base, "")
+	served, passed := now.listsServed.since(base.listsServed, ""), now.listsPassed.since(base.listsPassed, "")
+	if served+passed > 0 {
+		f.Reads.ListsPassed = new(passed / (served + passed))
 	}
 	reasons := map[string]float64{}
 	for of, n := range now.reasons {
@@ -211,19 +212,10 @@ func (s *Sampler) upstream(now time.Time) Upstream {
 	return u
 }
 
-// reads returns rates since base, and the series of points; since returns the answers between two moments.
-func (s *Sampler) reads(now, base point, since func(now, old *totals) answers) (r Reads) {
+// reads returns the rates of a resource since base; those of all of them without a name.
+func (now point) reads(base point, name string) (r Reads) {
 	if d := now.at.Sub(base.at).Seconds(); d > 0 {
-		a := since(&now.totals, &base.totals)
-		r.ServedPerSec, r.PassedPerSec = a.served/d, a.passed/d
-	}
-	r.Series = make(Series, 0, steps)
-	for range steps + 1 - max(1, len(s.ring)) {
-		r.Series = append(r.Series, -1)
-	}
-	for i := 1; i < len(s.ring); i++ {
-		a := since(&s.ring[i].totals, &s.ring[i-1].totals)
-		r.Series = append(r.Series, (a.served+a.passed)/s.ring[i].at.Sub(s.ring[i-1].at).Seconds())
+		r.ServedPerSec, r.PassedPerSec = now.served.since(base.served, name)/d, now.passed.since(base.passed, name)/d
 	}
 	return r
 }
@@ -264,7 +256,7 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 			to.Passed[l.of("reason")] += v
 		}
 	})
-	cached := answers{}
+	var cachedServed, cachedPassed float64
 	if s.options.Stalled != nil {
 		for _, name := range s.options.Stalled() {
 			if to := all[name]; to != nil {
@@ -274,13 +266,13 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 	}
 	for name, to := range all {
 		s.since(to, now.at)
-		to.Reads = s.reads(now, base, func(now, old *totals) answers { return now.all[name].since(old.all[name]) })
-		cached.served += to.Reads.ServedPerSec
-		cached.passed += to.Reads.PassedPerSec
+		to.Reads = now.reads(base, name)
+		cachedServed += to.Reads.ServedPerSec
+		cachedPassed += to.Reads.PassedPerSec
 		f.Resources = append(f.Resources, *to)
 	}
-	f.Others.ServedPerSec = max(0, f.Reads.ServedPerSec-cached.served)
-	f.Others.PassedPerSec = max(0, f.Reads.PassedPerSec-cached.passed)
+	f.Others.ServedPerSec = max(0, f.Reads.ServedPerSec-cachedServed)
+	f.Others.PassedPerSec = max(0, f.Reads.PassedPerSec-cachedPassed)
 	slices.SortFunc(f.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
 }
 

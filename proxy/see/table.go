@@ -32,11 +32,11 @@ type Column struct {
 	Sorted  bool
 }
 
-// Cell is a text of a table, with a page to which it leads, or a sparkline.
-type Cell struct {
-	Text, URL string
-	Line      Series
-}
+// Cell is a text of a table, with a page to which it leads.
+type Cell struct{ Text, URL string }
+
+// clientPage is the page of a client, without its id.
+const clientPage = "/clients?client="
 
 // nothing is the text of a cell without a value.
 const nothing = "–"
@@ -52,6 +52,12 @@ func (t *Table) add(texts ...string) []Cell {
 	}
 	t.Rows = append(t.Rows, row)
 	return row
+}
+
+// first returns the table with at most n rows.
+func (t *Table) first(n int) *Table {
+	t.Rows = t.Rows[:min(len(t.Rows), n)]
+	return t
 }
 
 // Narrow returns the table without wide columns.
@@ -210,7 +216,7 @@ func (t *Table) client(r *clients.Row) []Cell {
 	row := t.add(nameOf(r.Client, r.User), r.Agent, r.Resource, r.Namespace, number(r.Recent.Lists), count(float64(r.Watches)), behind, size(r.Recent.Sent),
 		cores(r.Recent.WouldCost), cores(r.Recent.Cost), outcome("refused"), r.PassedBecause, r.RefusedBecause, outcome("served"), outcome("passed"),
 		outcome("failed"), r.Address)
-	row[0].URL, row[1].URL = "/clients/"+r.Client, "/clients/"+r.Client
+	row[0].URL, row[1].URL = clientPage+r.Client, clientPage+r.Client
 	return row
 }
 
@@ -237,7 +243,7 @@ func WatchTable(l *clients.OpenWatchList, wide bool) *Table {
 		}
 		row := t.add(nameOf(w.Client, w.User), w.Agent, w.Resource, count(float64(g.Open)), answeredBy[w.Source], w.PassedBecause, behind,
 			optional(w.WaitingSeconds, seconds), w.Selects, seconds(w.AgeSeconds), w.FromVersion, w.Namespace, w.Address)
-		row[0].URL, row[1].URL = "/clients/"+w.Client, "/clients/"+w.Client
+		row[0].URL, row[1].URL = clientPage+w.Client, clientPage+w.Client
 	}
 	return t
 }

@@ -29,8 +29,13 @@ type whyView struct {
 	Table *Table
 }
 
-// Shows are the outcomes that can be shown, the first by default.
-var Shows = []string{"passed", "served", "refused", "failed"}
+// shown returns the outcome that a query asks for: passed by default.
+func shown(q url.Values) clients.Outcome {
+	if i := slices.Index(clients.Outcomes[:], q.Get("show")); i >= 0 {
+		return clients.Outcome(i)
+	}
+	return clients.Passed
+}
 
 // WhyList is the JSON of the last requests.
 type WhyList struct {
@@ -41,18 +46,13 @@ type WhyList struct {
 
 // lastRequests returns the requests that a query selects.
 func (s *Sampler) lastRequests(q url.Values) WhyList {
-	outcome := max(slices.Index(clients.Outcomes[:], q.Get("show")), 0)
-	if !slices.Contains(Shows, q.Get("show")) {
-		outcome = int(clients.Passed)
-	}
-	return WhyList{clients.APIVersion, "RequestList", s.options.Kept.Last(clients.Outcome(outcome), q, s.options.Names)}
+	return WhyList{clients.APIVersion, "RequestList", s.options.Kept.Last(shown(q), q, s.options.Names)}
 }
 
 // why serves the page of the last requests.
 func (s *Sampler) why(w http.ResponseWriter, r *http.Request) {
-	y := &whyView{Show: Shows[max(slices.Index(Shows, r.URL.Query().Get("show")), 0)], Query: r.URL.Query()}
-	y.Table = requests(s.lastRequests(y.Query).Items).table()
-	s.write(w, &view{Page: "why", Why: y})
+	q := r.URL.Query()
+	s.write(w, &view{Page: "why", Why: &whyView{clients.Outcomes[shown(q)], q, requests(s.lastRequests(q).Items).table()}})
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

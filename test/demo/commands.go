@@ -30,13 +30,13 @@ and Sluice's own health and metrics:
 
   curl -sD - -o /dev/null --compressed --cacert $CA -H @$TOKEN $SLUICE/api/v1/pods
   curl -sN --cacert $CA -H @$TOKEN "$SLUICE/apis/storage.example.com/v1/backups?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-  curl -s "$ADMIN/readyz?verbose"
-  curl -s $ADMIN/metrics
+  curl -s "$SLUICE_ADDRESS/readyz?verbose"
+  curl -s $SLUICE_ADDRESS/metrics
 
 Its status page, for a browser, is {{.Admin}}. The same in a terminal:
 
-  sluice status --address $ADMIN
-  sluice clients --watch --address $ADMIN
+  sluice status
+  sluice clients --watch
 
 {{.Watchers}} clients already watch through Sluice, and {{.Listers}} list. Below is what all clients ask of Sluice, and what
 Sluice asks of the apiserver to answer them. Ctrl-C stops everything.
@@ -81,7 +81,7 @@ func (d *demo) writeEnv() error {
 	var env strings.Builder
 	for _, v := range [][2]string{
 		{"KUBECONFIG", kubeconfig}, {"DIRECT", d.plane.Kubeconfig("admin")}, {"CA", filepath.Join(d.sluice.Dir, "ca.crt")},
-		{"TOKEN", token}, {"SLUICE", d.sluice.URL}, {"ADMIN", d.sluice.Admin},
+		{"TOKEN", token}, {"SLUICE", d.sluice.URL}, {"SLUICE_ADDRESS", d.sluice.Admin},
 	} {
 		fmt.Fprintf(&env, "export %s=%s\n", v[0], quote(v[1]))
 	}

@@ -37,7 +37,7 @@ const alert = "/see/docs/deploying.html#sluicerefusesrequests"
 var tasks = []task{
 	{
 		"Who lists all pods, and what does it cost?", "/clients?by=lists", []string{"reporter/1.0", "pods.v1"},
-		[]step{{"reporter/1.0", []string{"would cost the apiserver", "cores", "What it asks for"}}},
+		[]step{{"reporter/1.0", []string{"Would cost: CPU of the apiserver", "cores", "Open watches"}}},
 		"clients --sort-by lists", []string{"reporter/1.0", "WOULD COST and COST are of the apiserver"},
 	},
 	{
