@@ -154,31 +154,3 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return c.next.RoundTrip(r)
 }
-
-func TestFollowerFindsLostAndRepeatedEvents(t *testing.T) {
-	a1, a2, b3, gone := event{watch.Added, "a", "1"}, event{watch.Modified, "a", "2"}, event{watch.Added, "b", "3"}, event{watch.Deleted, "a", "4"}
-	truth := []event{a1, a2, b3, gone}
-	for _, tt := range []struct {
-		name    string
-		lists   int64
-		same    int
-		events  []event
-		skipped int
-		wrong   bool
-	}{
-		{name: "all", lists: 1, events: truth},
-		{name: "lost", lists: 1, events: []event{a1, b3, gone}, wrong: true},
-		{name: "repeated", lists: 1, events: []event{a1, a2, a2, b3, gone}, wrong: true},
-		{name: "out of order", lists: 1, events: []event{a1, a2, gone, b3}, wrong: true},
-		{name: "listed without a request", lists: 1, same: 1, events: truth, wrong: true},
-		{name: "skipped by a second list", lists: 2, same: 1, events: []event{a2, b3, gone}, skipped: 1},
-		{name: "back in time after a second list", lists: 2, events: []event{a2, a1, b3, gone}, wrong: true},
-		{name: "repeated after a second list", lists: 2, events: []event{a1, a2, a2, b3, gone}, wrong: true},
-	} {
-		f := &follower{events: tt.events, same: tt.same}
-		f.lists.Store(tt.lists)
-		if skipped, err := f.compare(truth); skipped != tt.skipped || (err != nil) != tt.wrong {
-			t.Errorf("%s: %d skipped, %v", tt.name, skipped, err)
-		}
-	}
-}
