@@ -32,7 +32,7 @@ type noCBOR struct {
 	sluice    *harness.Sluice
 }
 
-// TestCBORIsTranscodedForAnApiserverWithoutIt in requests and clients. testdata/gate/extended.yaml has reads.
+// TestCBORIsTranscodedForAnApiserverWithoutIt in requests. testdata/gate/extended.yaml has reads.
 func TestCBORIsTranscodedForAnApiserverWithoutIt(t *testing.T) {
 	n := &noCBOR{apiserver: harness.Start(t)}
 	n.sluice = n.apiserver.StartSluice(t)
@@ -41,8 +41,6 @@ func TestCBORIsTranscodedForAnApiserverWithoutIt(t *testing.T) {
 	}
 	t.Run("requests", n.testRequests)
 	t.Run("bodies", n.testBodies)
-	t.Run("clients that read CBOR", n.testClients)
-	t.Run("clients that prefer CBOR", n.testPreferring)
 }
 
 // testRequests asks for the same responses to writes in CBOR through Sluice and in JSON of the apiserver: they have the
