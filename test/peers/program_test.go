@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"sluice/test/harness"
 )
 
 const (
@@ -32,25 +30,34 @@ type program struct {
 	errors bytes.Buffer
 }
 
-// goProgram returns a function that builds a Go package in a peer's folder.
-func goProgram(folder, pkg string) func(*testing.T) string {
-	return func(t *testing.T) string { return build(t, folder, pkg) }
+// goProgram returns a function that builds the program in a peer's folder.
+func goProgram(folder string) func(*testing.T) string {
+	return func(t *testing.T) string { return build(t, folder, ".") }
 }
 
-func build(t *testing.T, folder, pkg string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
+// ofModule returns a function that builds the program that a version of a Go module is.
+func ofModule(module, version string) func(*testing.T) string {
+	return func(t *testing.T) string {
+		dir := t.TempDir()
+		file := fmt.Sprintf("module peer\n\ngo 1.26.0\n\nrequire %s %s\n", module, version)
+		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return build(t, dir, "-mod=mod", module) // which finds all other modules
 	}
-	path := filepath.Join(root, "bin", "peer-"+folder)
+}
+
+// build builds a package from a module, and returns the path of the program.
+func build(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "peer")
 	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, pkg)
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-trimpath", "-o", path}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
 	start := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build of %s: %v\n%s", folder, err, out)
+		t.Fatalf("build of %q: %v\n%s", args, err, out)
 	}
 	t.Logf("built in %s", time.Since(start).Round(time.Second))
 	return path

@@ -26,8 +26,8 @@ type step struct {
 }
 
 var writers = []writer{
-	{peer{"cert-manager, cainjector", "cert-manager", "v1.21.2", nil, goProgram("cert-manager", "."), silent}, injections},
-	{peer{"Flux, runtime of its controllers", "flux", "v0.117.0", nil, goProgram("flux", "."), silent}, reconciliations},
+	{peer{"cert-manager, cainjector", "cert-manager", "v1.21.2", nil, goProgram("cert-manager"), silent}, injections},
+	{peer{"Flux, runtime of its controllers", "flux", "v0.117.0", nil, goProgram("flux"), silent}, reconciliations},
 }
 
 // silent starts a program that shows nothing.
