@@ -30,7 +30,6 @@ var sizes = []int{10_000, 100_000, 1_000_000}
 func BenchmarkApply(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			validating = false
 			s := filled(n)
 			now := time.Now()
 			rv := uint64(10)
@@ -119,7 +118,6 @@ func BenchmarkMemory(b *testing.B) {
 func BenchmarkFanOut(b *testing.B) {
 	for _, watches := range []int{0, 1000, 10_000} {
 		b.Run(fmt.Sprintf("scoped/%d", watches), func(b *testing.B) {
-			validating = false
 			s := filled(10_000)
 			for i := range watches {
 				c, _ := s.Watch(Scope{Key: tree.KeyOf(fmt.Sprintf("ns%06d", i/100), fmt.Sprintf("pod%02d", i%100))}, 10)

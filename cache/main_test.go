@@ -7,6 +7,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	validating = true
 	goleak.VerifyTestMain(m)
 }

@@ -3,21 +3,10 @@ package cache
 import (
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"sluice/cache/tree"
 )
-
-// validating makes every store check its trees after each event, which is slow. The environment
-// variable SLUICE_VALIDATE=1 switches it on, and so do the tests of this package.
-var validating = os.Getenv("SLUICE_VALIDATE") == "1"
-
-func checkTree(t tree.Tree) {
-	if err := t.Validate(); err != nil {
-		panic("cache: broken tree: " + err.Error())
-	}
-}
 
 // Writer is the one goroutine that fills a store.
 type Writer struct{ *Store }
@@ -57,9 +46,6 @@ func (w *Writer) Apply(t Type, o *tree.Object, at time.Time) error {
 		return fmt.Errorf("%s %s at version %d: %w", e.Type, e.Object.Key, e.RV, ErrDiverged)
 	}
 	e.after = now.next(e)
-	if validating {
-		checkTree(e.after.Tree)
-	}
 	woken, err := w.record(e)
 	for _, sub := range woken {
 		if sub != nil {

@@ -16,6 +16,9 @@ func random(rnd *rand.Rand, version uint64) *Object {
 	if value := []string{"", "a", "a0", "a\x01"}[rnd.IntN(4)]; value != "" || rnd.IntN(2) == 0 {
 		o.Fields = []string{value}
 	}
+	if rnd.IntN(5) == 0 { // they count beyond objectMemory
+		o.Labels = make([]Label, rnd.IntN(3*fewLabels))
+	}
 	return o
 }
 
@@ -35,10 +38,10 @@ func TestTreeAndIndexShowWhatAListShows(t *testing.T) {
 				tree = tree.With(previous, o)
 				model[o.Key] = o
 			}
+			mustBeValid(t, tree)
 			if version%100 != 0 {
 				continue
 			}
-			mustBeValid(t, tree)
 			keys := slices.Sorted(maps.Keys(model))
 			from, to := random(rnd, 0).Key, random(rnd, 0).Key
 			for _, r := range []Range{{}, Namespace("n"), Namespace("n0"), Single(from), {From: from}, {To: to}, {From: from, To: to}} {

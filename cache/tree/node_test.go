@@ -19,7 +19,7 @@ func object(k Key, rv uint64) *Object { return &Object{Key: k, RV: rv, Data: []b
 // mustBeValid fails the test if a tree breaks an invariant.
 func mustBeValid(t *testing.T, tree Tree) {
 	t.Helper()
-	if err := tree.Validate(); err != nil {
+	if err := tree.check(); err != nil {
 		t.Fatal(err)
 	}
 }

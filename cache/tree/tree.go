@@ -1,9 +1,6 @@
 package tree
 
-import (
-	"fmt"
-	"iter"
-)
+import "iter"
 
 // Tree holds objects in the order of their keys, and if it has an index also in the order of the values of
 // one field. It is immutable: an update returns another tree, which shares everything else with this one. The
@@ -42,21 +39,6 @@ func (t Tree) With(previous, next *Object) Tree {
 		t.index = reindex(t.index, *t.field, previous, next)
 	}
 	return t
-}
-
-// Validate returns an error if the tree or its index breaks an invariant. It reads every object.
-func (t Tree) Validate() error {
-	if err := validate(t.root); err != nil {
-		return err
-	}
-	beyond := t.beyond
-	for o := range t.Objects(Range{}) {
-		beyond -= o.beyond()
-	}
-	if beyond != 0 {
-		return fmt.Errorf("the memory of objects is %d bytes too large", beyond)
-	}
-	return validate(t.index)
 }
 
 // Len returns the number of objects.

@@ -2,6 +2,21 @@ package tree
 
 import "fmt"
 
+// check returns an error if a tree or its index breaks an invariant.
+func (t Tree) check() error {
+	if err := validate(t.root); err != nil {
+		return err
+	}
+	beyond := t.beyond
+	for o := range t.Objects(Range{}) {
+		beyond -= o.beyond()
+	}
+	if beyond != 0 {
+		return fmt.Errorf("the memory of objects is %d bytes too large", beyond)
+	}
+	return validate(t.index)
+}
+
 // validate checks the invariants of a tree: order of keys, sizes, sums, and equal depth.
 func validate(root *node) error {
 	if root == nil {
