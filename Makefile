@@ -158,8 +158,8 @@ lint: ## gofmt, go vet, staticcheck and deadcode
 	@dead=$$($(TOOLS) deadcode ./cmd/...); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
 .PHONY: docs
-docs: ## Write what comes from the code into docs: the configuration file and its schema, commands, metrics, accounts, messages, reasons, sizes
-	$(GO) test -count=1 -run 'ConfigurationFiles|TableOfAccounts|(Has|Have)Every(Message|Metric|Command)|HasAdviceForEveryReason|HasTheSizeOfEveryPackage' ./test/docs ./cmd/sluice -update
+docs: ## Write what comes from the code into docs: the configuration file and its schema, commands, metrics, messages, reasons, sizes
+	$(GO) test -count=1 -run 'ConfigurationFiles|(Has|Have)Every(Message|Metric|Command)|HasAdviceForEveryReason|HasTheSizeOfEveryPackage' ./test/docs ./cmd/sluice -update
 
 .PHONY: site
 site: ## Make the documents a site of plain HTML in bin/site

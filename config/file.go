@@ -171,10 +171,8 @@ type Authentication struct {
 	// TokenAudiences are the audiences for one of which a token must be valid; none means those of the
 	// apiserver.
 	TokenAudiences []string `json:"tokenAudiences,omitempty"`
-	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
-	// time. Reviews of unknown callers and accesses use at most half of them, or fewer while caches are being filled
-	// (about 500 reviews per second), and those of one address or user at most three quarters of that. Unknown tokens
-	// use fewer while unknown accesses wait (as many reviews per second, but at least an eighth).
+	// ReviewsInFlight is how many TokenReviews and SubjectAccessReviews run at the same time. A quarter of them is for
+	// callers and accesses that were allowed before, and one address or user has at most three quarters of the others.
 	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
 	// Callers is "all", or "self" to serve only callers that present a token of the user of Sluice's own
 	// credentials, as in a sidecar. That needs no right to make reviews. Requests of others pass through.

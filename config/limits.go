@@ -14,8 +14,6 @@ type Limits struct {
 	// Memory is the memory by which all totals of memory are calculated, in bytes; 0 means the limit of the
 	// container or, without one, the memory of the machine.
 	Memory int64 `json:"memory,omitempty" min:"67108864"`
-	// Connections are open connections of authenticated callers; 0 means five eighths of the file descriptors.
-	Connections int `json:"connections,omitempty" reload:"true"`
 	// StreamsPerConnection are the concurrent requests of an HTTP/2 connection.
 	StreamsPerConnection int `json:"streamsPerConnection,omitempty"`
 	// Seats are the places of requests that are passed to the apiserver at the same time, without watches and sessions
@@ -23,9 +21,6 @@ type Limits struct {
 	// cache should show it, while its store is filled or cannot be proven recent or because its selector is too large, takes
 	// one more for each 256 KiB of its objects, a quarter of all at most. Requests wait for their places for ten seconds.
 	Seats int `json:"seats,omitempty" reload:"true"`
-	// UpstreamStreams are the watches and sessions that are passed to the apiserver at the same time, at most a quarter of
-	// the file descriptors; 0 means an eighth of them. Each counts 56 KiB of memory, too.
-	UpstreamStreams int `json:"upstreamStreams,omitempty" reload:"true"`
 	// HeaderBytes and HeaderFields limit the header of a request, the request line included.
 	HeaderBytes  int64 `json:"headerBytes,omitempty" min:"4096" max:"1048576"`
 	HeaderFields int   `json:"headerFields,omitempty"`
@@ -43,5 +38,5 @@ func (l *Limits) setDefaults() {
 	set(&l.HeaderBytes, 64<<10)
 	set(&l.HeaderFields, 500)
 	set(&l.ReadHeaderTimeout.Duration, 20*time.Second)
-	set(&l.IdleTimeout.Duration, 2*time.Minute)
+	set(&l.IdleTimeout.Duration, 30*time.Second) // net/http holds a closed connection for as long, if it had open streams
 }

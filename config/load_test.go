@@ -50,7 +50,7 @@ shutdown:
 		`f.yaml:6:14: admin.profiling: must be true or false, is the string "yes"`,
 		`f.yaml:7:10: admin.hosts: must be a list, is "localhost"`,
 		`f.yaml:9:10: limits.seats: must be a whole number, is "many"`,
-		`f.yaml:10:20: limits.upstreamStreams: must not be negative`,
+		`f.yaml:10:3: limits.upstreamStreams: is no longer a field; what passes and lasts counts by its memory, which bounds the descriptors, too: remove it, or set limits.memory`,
 		`f.yaml:11:16: limits.headerBytes: must be a number of bytes, such as 512Mi, is "99999999999999999999"`,
 		`f.yaml:12:3: limits.queueWait: is no longer a field; a request waits 10 s for its place: remove it`,
 		`f.yaml:13:16: limits.idleTimeout: must be a duration, such as 10s or 5m, is "5"`,

@@ -16,8 +16,6 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-
-	"sluice/proxy/accounts"
 )
 
 // rawHTTP2 is an HTTP/2 connection of a client that does as it likes.
@@ -320,57 +318,6 @@ func TestClientThatReadsNothingHoldsNoOtherPlaces(t *testing.T) {
 			t.Errorf("another client: %d", code)
 		}
 		_ = c.conn.Close()
-	})
-}
-
-// The server keeps the end of a response, and the handler, until the client accepts it.
-func TestResponsesThatAreNotAcceptedCount(t *testing.T) {
-	apiserver := func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") }
-	run(t, drain, apiserver, func(t *testing.T, e *env) {
-		c := e.dialHTTP2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-		defer c.conn.Close()
-		used := func() int64 {
-			synctest.Wait()
-			return e.gateway.options.Accounts.Usage(accounts.Unverified).Used
-		}
-		const responses = 50
-		go func() {
-			for stream := uint32(1); stream < 2*responses; stream += 2 {
-				_ = c.get(stream, c.encode("/version"))
-			}
-		}()
-		if end := c.read(2*responses - 1); end.status != "200" {
-			t.Fatalf("%+v", end)
-		}
-		go c.read(0)
-		before := used()
-		if before < (responses-1)*accounts.RequestBytes || before > responses*accounts.RequestBytes {
-			t.Errorf("%d bytes count for %d responses", before, responses)
-		}
-		if err := errors.Join(c.WriteRSTStream(1, http2.ErrCodeCancel), c.WriteRSTStream(3, http2.ErrCodeCancel)); err != nil {
-			t.Fatal(err)
-		}
-		if n := used(); n >= before {
-			t.Errorf("%d bytes count after two were given up", n)
-		}
-		_ = c.conn.Close()
-		if n := used(); n != 0 {
-			t.Errorf("%d bytes count for a connection that is closed", n)
-		}
-		e.gateway.options.Accounts.SetTotals(accounts.Totals{accounts.Strangers: 10, accounts.Unverified: 20 * accounts.RequestBytes})
-		c = e.dialHTTP2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-		go func() {
-			for stream := uint32(1); c.get(stream, c.encode("/version")) == nil; stream += 2 {
-				time.Sleep(time.Second)
-			}
-		}()
-		if end := c.read(0); end.err == nil && !end.goAway {
-			t.Errorf("a connection without memory ended with %+v", end)
-		}
-		_ = c.conn.Close()
-		if n := used(); n != 0 {
-			t.Errorf("%d bytes count in the end", n)
-		}
 	})
 }
 

@@ -20,10 +20,10 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/config"
-	"sluice/proxy/accounts"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
 	"sluice/test/support/proxytest"
@@ -84,17 +84,17 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files cer
 	}
 	file := &config.File{}
 	file.Default()
-	reviews, ttls := file.Authentication.ReviewsInFlight, file.Authorization
+	reviews, ttls := limits.NewQueue(64, 16), file.Authorization
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorOptions{
-		Reviews: review, TokenTTL: file.Authentication.TokenTTL.Duration, ReviewsInFlight: reviews,
+		Reviews: review, TokenTTL: file.Authentication.TokenTTL.Duration, Queue: reviews,
 	})
 	file.DebugHeaders = true
 	file.Shutdown = drain
 	e.gateway = New(Options{
-		Config: file, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}), 1<<40),
+		Config: file, Memory: limits.NewMemory(1<<40, 1<<30),
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), CPU: flowcontrol.NewCPU(2), Encoded: tree.NewBudget(0),
 		Access: auth.NewAccess(authenticator, auth.NewAuthorizer(auth.AuthorizerOptions{
-			Reviews: review, AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
+			Reviews: review, AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, Queue: reviews,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
 		})),
 		Resources: resources.New(resources.Options{

@@ -8,10 +8,8 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/config"
-	"sluice/proxy/accounts"
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
-	"sluice/proxy/connections"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/handshake"
@@ -26,7 +24,7 @@ import (
 	"sluice/proxy/why"
 )
 
-// Options configures a Gateway. Config, Upstream, Access, Resources, Accounts, CPU, Machine, Log and Metrics are required.
+// Options configures a Gateway. Config, Upstream, Access, Resources, Memory, CPU, Log and Metrics are required.
 type Options struct {
 	// Config is the configuration file. It must have its defaults.
 	Config    *config.File
@@ -43,12 +41,10 @@ type Options struct {
 	Tracer *trace.Tracer
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *tree.Budget
-	// Accounts counts memory and connections of callers.
-	Accounts *accounts.Ledger
+	// Memory counts what callers hold.
+	Memory *limits.Memory
 	// CPU shares the processors.
 	CPU *flowcontrol.CPU
-	// Machine has the memory and the descriptors by which the totals of Accounts are calculated.
-	Machine accounts.Machine
 }
 
 const (
@@ -62,17 +58,14 @@ const (
 
 // Gateway serves the Kubernetes API.
 type Gateway struct {
-	options     Options
-	handler     http.Handler
-	connections *connections.Limiter
-	control     *flowcontrol.Control
-	passing     *limits.Queue // has the places at the apiserver
-	strangers   *limits.Queue // has those of unauthenticated callers
-	slowReaders *flowcontrol.SlowReaders
-	reads       *serve.Handler
-	draining    chan struct{} // closed when watches must end
-	requests    running       // includes upgraded connections, which http.Server does not track
-	watches     running
+	options   Options
+	handler   http.Handler
+	passing   *limits.Queue // has the places at the apiserver
+	strangers *limits.Queue // has those of unauthenticated callers
+	reads     *serve.Handler
+	draining  chan struct{} // closed when watches must end
+	requests  running       // includes upgraded connections, which http.Server does not track
+	watches   running
 
 	access accessOptions
 	kept   why.Ring
@@ -83,17 +76,15 @@ func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
 	g.setAccess(o.Config)
 	l, strict := &o.Config.Limits, o.Config.Compatibility == config.Strict
-	g.connections = connections.New(o.Accounts)
-	g.control = flowcontrol.New(o.Accounts)
+	control := flowcontrol.New(o.Memory)
 	g.passing = limits.NewQueue(l.Seats, l.Seats/systemPart)
 	g.strangers = limits.NewQueue(unauthenticatedPassing, 0)
-	g.slowReaders = flowcontrol.NewSlowReaders()
 	g.reads = serve.New(serve.Options{
 		Resources: o.Resources,
 		Access:    o.Access,
 		Next: forward.New(forward.Options{
 			Upstream: o.Upstream, Log: o.Log.Named("forward"), Queue: g.passing, Unauthenticated: g.strangers, Wait: passWait,
-			Rejected: o.Access.Authenticator.Forget, Transcode: !strict, SlowReaders: g.slowReaders,
+			Rejected: o.Access.Authenticator.Forget, Transcode: !strict, Lasting: o.Memory.PassedBytes,
 		}),
 		Away:     o.Upstream.Away,
 		Recheck:  o.Config.Authorization.WatchRecheck.Duration,
@@ -104,12 +95,10 @@ func New(o Options) *Gateway {
 		Features: plan.Features(o.Config.Features),
 		Metrics:  o.Metrics.reads,
 
-		CompressWatches: o.Config.Compression.Watches, Queue: g.passing,
-		SlowReaders: g.slowReaders, CPU: o.CPU,
+		CompressWatches: o.Config.Compression.Watches, Queue: g.passing, CPU: o.CPU,
 	})
 	g.handler = chain(g.reads,
 		withRequestInfo, // parses the request, once
-		connections.WithConnection,
 		withAccessLog(o.Log, o.Metrics, &g.access, &g.kept),
 		withAudit(o.Audit),
 		g.withDrain,
@@ -117,7 +106,7 @@ func New(o Options) *Gateway {
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
 		o.Access.Authenticator.WithAuthentication,
 		withTrace(o.Tracer),
-		g.control.WithFlowControl,
+		control.WithFlowControl,
 		o.Access.Authorizer.WithImpersonation,
 	)
 	return g
@@ -126,7 +115,6 @@ func New(o Options) *Gateway {
 // Reload changes the fields of the configuration that concern the Gateway and have the tag reload.
 func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
-	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
 	g.passing.SetPlaces(l.Seats, l.Seats/systemPart)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
 	g.setAccess(file)
@@ -139,9 +127,6 @@ func (g *Gateway) setAccess(file *config.File) {
 
 // Kept are the last requests.
 func (g *Gateway) Kept() *why.Ring { return &g.kept }
-
-// Connections counts the connections of the API listener. Others may count with it.
-func (g *Gateway) Connections() *connections.Limiter { return g.connections }
 
 // chain wraps a handler in filters; the first filter sees the request first.
 func chain(h http.Handler, filters ...func(http.Handler) http.Handler) http.Handler {

@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"sluice/proxy/accept"
+	"go.uber.org/zap"
+
 	"sluice/proxy/auth"
-	"sluice/proxy/connections"
+	"sluice/proxy/limits"
 )
 
 // unusedFor is how long a connection may stay open in a drain without a request: the first one may be
@@ -36,23 +37,23 @@ type generation struct {
 type generationKey struct{}
 
 // newGeneration starts a server on a part of the listener.
-func (g *Gateway) newGeneration(base context.Context, l *accept.Listener, config *tls.Config) *generation {
+func (g *Gateway) newGeneration(base context.Context, shared *limits.Listener, config *tls.Config) *generation {
+	l := &g.options.Config.Limits
 	s := &generation{
-		Server: newServer(g, &g.options.Config.Limits, g.options.Log.Named("http")),
+		Server: limits.NewServer(g, limits.ServerOptions{
+			HeaderBytes: int(l.HeaderBytes), Streams: l.StreamsPerConnection, Log: zap.NewStdLog(g.options.Log.Named("http")),
+			ReadHeaderTimeout: l.ReadHeaderTimeout.Duration, IdleTimeout: l.IdleTimeout.Duration,
+		}),
 		failed: make(chan error, 1), conns: map[net.Conn]http.ConnState{},
 	}
 	base = context.WithValue(base, generationKey{}, s)
 	s.BaseContext = func(net.Listener) context.Context { return base }
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return connections.ConnContext(auth.ConnContext(ctx, c), c)
+		return limits.ConnContext(auth.ConnContext(ctx, c), c)
 	}
 	s.ConnState = s.track
 	s.TLSConfig = config.Clone() // for its protocols; the server adds to it
-	if err := connections.ServeHTTP2(s.Server); err != nil {
-		s.failed <- err
-		return s
-	}
-	go func() { s.failed <- s.Serve(part(l)) }()
+	go func() { s.failed <- s.Serve(part(shared)) }()
 	return s
 }
 

@@ -3,24 +3,10 @@ package proxy
 import (
 	"net/http"
 
-	"sluice/config"
-	"sluice/proxy/accounts"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
-
-// Totals returns how much of each resource there is for callers, by the configuration and the machine.
-func Totals(l *config.Limits, m accounts.Machine) accounts.Totals {
-	t := accounts.TotalsOf(m)
-	if l.Connections > 0 {
-		t[accounts.Connections] = int64(l.Connections)
-	}
-	if l.UpstreamStreams > 0 {
-		t[accounts.Streams] = min(int64(l.UpstreamStreams), max(64, m.Descriptors/4))
-	}
-	return t
-}
 
 // tooManyHeaders is the reason of a 431.
 const tooManyHeaders = "too-many-headers"

@@ -12,42 +12,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"sluice/config"
-	"sluice/proxy/accept"
-	"sluice/proxy/connections"
-	"sluice/proxy/handshake"
+	"sluice/proxy/limits"
 )
 
-const (
-	// pingAfter and pingTimeout detect dead HTTP/2 connections.
-	pingAfter   = 30 * time.Second
-	pingTimeout = 15 * time.Second
-	// cutTimeout is how long handlers have to return after their requests were cut.
-	cutTimeout = 5 * time.Second
-)
-
-// newServer returns a server that limits everything except the duration of a request: watches are
-// long. The limit of header bytes also limits the expansion of an HTTP/2 header: a client can refer to a
-// field of 4 KiB by one byte (HPACK, RFC 7541).
-func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
-	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: l.ReadHeaderTimeout.Duration,
-		IdleTimeout:       l.IdleTimeout.Duration,
-		MaxHeaderBytes:    int(l.HeaderBytes),
-		ErrorLog:          zap.NewStdLog(log),
-		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams:          l.StreamsPerConnection,
-			MaxReceiveBufferPerConnection: connections.ReceiveBuffer, MaxReceiveBufferPerStream: connections.ReceiveBuffer,
-			MaxReadFrameSize: connections.FrameBytes,
-			// Without a table of response headers: it would be full of dates and audit IDs, which do not come again.
-			MaxEncoderHeaderTableSize: 1, // byte; the least that is not the default
-			SendPingTimeout:           pingAfter,
-			PingTimeout:               pingTimeout,
-			WriteByteTimeout:          time.Minute,
-		},
-	}
-}
+// cutTimeout is how long handlers have to return after their requests were cut.
+const cutTimeout = 5 * time.Second
 
 // Serve serves the API over TLS on l, and closes l. The config must have the protocols. When ctx ends it drains, as
 // shutdown describes, for at most the delay and the grace of the configuration and five seconds. It returns nil after a
@@ -55,12 +24,11 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	shared := handshake.Listen(g.connections.Listener(l), handshake.Options{
-		Config: config, Name: "api", Timeout: g.options.Config.Limits.ReadHeaderTimeout.Duration, Log: g.options.Log.Named("http"),
-		Metrics: g.options.Handshakes,
+	shared := limits.Listen(l, limits.ListenerOptions{
+		TLS: config, Memory: g.options.Memory, HandshakeTimeout: g.options.Config.Limits.ReadHeaderTimeout.Duration,
+		Failed: g.options.Handshakes.Failed("api", g.options.Log.Named("http")),
 	})
 	defer shared.Close()
-	go g.slowReaders.Run(base)
 	before := g.newGeneration(base, shared, config)
 	select {
 	case err := <-before.failed:
@@ -87,7 +55,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 //  3. The listener closes, and the requests that remain finish.
 //
 // After the grace period cut cancels the remaining requests.
-func (g *Gateway) shutdown(l *accept.Listener, before, after *generation, cut context.CancelFunc) {
+func (g *Gateway) shutdown(l *limits.Listener, before, after *generation, cut context.CancelFunc) {
 	limit := g.options.Config.Shutdown.Grace.Duration
 	grace, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

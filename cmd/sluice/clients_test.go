@@ -280,7 +280,7 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 		{"cache; any-version", "", 200, 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 200 OK"},
 		{"cache; up-to-date; transcoded", "", 200, 0, "SERVED up-to-date: "},
 		{"upstream; excluded", "", 200, 1, "PASSED excluded: the configuration keeps this resource out of the cache; the answer is 200 OK\nDo: "},
-		{"gateway; too-many-streams", string(refused), 429, 1, "REFUSED too-many-streams: the answer is 429 Too Many Requests: ?[2J?agent"},
+		{"gateway; too-much-memory", string(refused), 429, 1, "REFUSED too-much-memory: the answer is 429 Too Many Requests: ?[2J?agent"},
 		{"", string(refused), 403, 1, "REFUSED the answer is 403 Forbidden: ?[2J?agent"},
 		{"", `{"message": "Sluice: no"}`, 400, 1, "REFUSED the answer is 400 Bad Request: Sluice: no\n"},
 		{"", "", 404, 2, "UNKNOWN the answer is 404 Not Found\nDo: look whether the path is right"},

@@ -19,7 +19,6 @@ import (
 	"sluice/cmd/sluice/memory"
 	"sluice/config"
 	"sluice/proxy"
-	"sluice/proxy/accounts"
 	"sluice/proxy/admin"
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
@@ -27,6 +26,7 @@ import (
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/handshake"
 	"sluice/proxy/listwatch"
+	"sluice/proxy/limits"
 	"sluice/proxy/resources"
 	"sluice/proxy/see"
 	"sluice/proxy/trace"
@@ -40,8 +40,10 @@ type components struct {
 	proxy      *explicitProxy // nil if there is none
 	resources  *resources.Registry
 	access     *auth.Access
-	machine    accounts.Machine
-	accounts   *accounts.Ledger
+	machine    machineLimits
+	memory     *limits.Memory
+	valve      *limits.Valve
+	shrink     atomic.Int64 // bytes that what is encoded leaves free besides, see guardMemory
 	cpu        *flowcontrol.CPU
 	encoded    *tree.Budget
 	logLevel   zap.AtomicLevel
@@ -70,6 +72,7 @@ func (c *components) background() []task {
 		c.resources.Run,         // fills stores, and watches for them
 		c.gateway.SweepMetrics,  // forgets resources that are gone
 		c.followMemory,          // divides the memory that stores leave
+		c.guardMemory,           // keeps what the process uses within its memory
 		c.status.Run,            // samples the metrics
 		c.reloader.run,          // follows the configuration file
 		memory.Release,          // returns free memory
@@ -79,7 +82,7 @@ func (c *components) background() []task {
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
 	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
-	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0, 0, 0))
+	c.memory, c.valve = limits.NewMemory(c.machine.memory, c.machine.descriptors), limits.NewValve(c.machine.memory, limits.Used())
 	c.cpu = flowcontrol.NewCPU(runtime.GOMAXPROCS(0))
 	tracer, err := c.tracer(file.Tracing)
 	if err != nil {
@@ -118,7 +121,6 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		ProofCost:  proofCost(file.Cache.Proofs),
 		Log:        log.Named("resources"),
 		Watches:    metrics.upstream.Watch,
-		Filling:    c.access.SetFilling,
 	})
 	metrics.registry.MustRegister(c.resources.Collector())
 	auditLog, err := c.auditLog(file.Audit, log, metrics)
@@ -127,11 +129,12 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	}
 	c.encoded = tree.NewBudget(*file.Cache.EncodedBytes)
 	metrics.observeEncoded(c.encoded)
+	metrics.observeMemory(c.valve)
 	metrics.registry.MustRegister(memory.Collector{Stores: c.resources.Memory, Encoded: c.encoded.Used})
 	c.gateway = proxy.New(proxy.Options{
 		Config: file, Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
 		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded,
-		Accounts: c.accounts, CPU: c.cpu, Machine: c.machine,
+		Memory: c.memory, CPU: c.cpu,
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
 	if c.tls, err = c.servingTLS(file, log, metrics); err != nil {
@@ -182,6 +185,9 @@ func (c *components) follower(log *zap.Logger) auth.Follower {
 	}
 }
 
+// knownReviews is the part of the places of reviews, as a divisor, for callers and accesses that were allowed before.
+const knownReviews = 4
+
 // setAccess creates the authentication and authorization of callers.
 func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metrics) error {
 	reviews, err := c.upstream.Reviews(c.upstream.Self)
@@ -189,11 +195,13 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		return fmt.Errorf("upstream client: %w", err)
 	}
 	metrics.access.LogFailures(log.Named("auth"))
+	n := file.Authentication.ReviewsInFlight
+	queue := limits.NewQueue(n, n/knownReviews)
 	o := auth.AuthorizerOptions{
 		Reviews: reviews, Rules: reviews, Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
-		ReviewsInFlight: file.Authentication.ReviewsInFlight, IgnoredExtra: file.Authorization.IgnoredExtra,
-		RBAC: c.follower(log.Named("auth")), Metrics: metrics.access, Memory: c.machine.Memory,
+		Queue: queue, IgnoredExtra: file.Authorization.IgnoredExtra,
+		RBAC: c.follower(log.Named("auth")), Metrics: metrics.access, Memory: c.machine.memory,
 	}
 	tokens := auth.Reviewer(reviews)
 	if file.Authentication.Callers == config.CallersSelf {
@@ -204,7 +212,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		self := auth.NewSelf(callers, reviews).Review
 		tokens, o.Reviews, o.Rules, o.RBAC = self, self, nil, nil // few may follow RBAC objects
 	}
-	authenticator, err := c.authenticator(file, tokens, metrics.access)
+	authenticator, err := c.authenticator(file, tokens, queue, metrics.access)
 	if err != nil {
 		return err
 	}
@@ -219,12 +227,13 @@ func proofCost(p config.Proofs) fence.Cost {
 }
 
 // authenticator returns the authentication of callers.
-func (c *components) authenticator(file *config.File, reviews auth.Reviewer, metrics *auth.Metrics) (*auth.Authenticator, error) {
+func (c *components) authenticator(
+	file *config.File, reviews auth.Reviewer, queue *limits.Queue, metrics *auth.Metrics,
+) (*auth.Authenticator, error) {
 	a := &file.Authentication
 	o := auth.AuthenticatorOptions{
-		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Accounts: c.accounts,
-		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
-		Memory: c.machine.Memory,
+		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Unauthenticated: c.memory.Unauthenticated,
+		Queue: queue, Anonymous: a.Anonymous, Metrics: metrics, Memory: c.machine.memory,
 	}
 	if *a.Tokens {
 		o.Reviews = reviews

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"sluice/cmd/sluice/memory"
-	"sluice/proxy/accounts"
+	"sluice/proxy/limits"
 )
 
 const (
@@ -19,16 +19,22 @@ const (
 	memoryEvery = time.Second
 )
 
+// machineLimits is what the process may use.
+type machineLimits struct {
+	memory      int64 // bytes
+	descriptors int64 // open files
+}
+
 // machine returns what the process may use: the memory of the configuration, if that is not 0, and at most what the Go
 // runtime may use.
-func machine(configured int64) accounts.Machine {
-	m := accounts.Machine{Memory: min(configured, debug.SetMemoryLimit(-1)), Descriptors: maxDescriptors}
+func machine(configured int64) machineLimits {
+	m := machineLimits{memory: min(configured, debug.SetMemoryLimit(-1)), descriptors: maxDescriptors}
 	if configured == 0 {
-		m.Memory = min(debug.SetMemoryLimit(-1), memory.Limit())
+		m.memory = min(debug.SetMemoryLimit(-1), memory.Limit())
 	}
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
-		m.Descriptors = int64(min(files.Cur, maxDescriptors))
+		m.descriptors = int64(min(files.Cur, maxDescriptors))
 	}
 	return m
 }
@@ -46,49 +52,45 @@ func storesMemory(configured, process int64) int64 {
 	return process / storesShare
 }
 
-// usable returns how much of a machine's memory the process may need: an eighth stays free for garbage.
-func usable(m accounts.Machine) int64 { return m.Memory * 7 / 8 }
-
-// callerMemory returns how much of a machine's memory callers may take beside what is cached, at least a quarter. If the
-// process needs more than is usable, because what they take is estimated, they may take less than they do by the excess and an
-// eighth of the memory: new requests are refused. What is held stays, since closed connections are freed too slowly to help.
-func callerMemory(m accounts.Machine, cached, needed, taken int64) int64 {
-	free := usable(m) - cached
-	if excess := needed - usable(m); excess > 0 {
-		free = min(free, taken-excess-m.Memory/8)
-	}
-	return max(m.Memory/4, free)
-}
+// usable returns how much of a machine's memory stores, what is encoded and callers may take: an eighth stays free for garbage.
+func usable(m machineLimits) int64 { return m.memory * 7 / 8 }
 
 const (
 	// minEncodedPart divides the configured limit of what is encoded: it may always take so much.
 	minEncodedPart = 8
-	// callerHeadroom divides what callers take: what is encoded leaves them so much besides.
-	callerHeadroom = 8
+	// minCallersPart divides the memory of which callers may take so much, whatever stores take.
+	minCallersPart = 4
 )
 
-// encodedMemory returns how much of a machine's memory what is encoded may take, where the process needs so much with what was
-// encoded then: the configured limit, less where stores and callers, who may come to take more, leave less, or the process needs
-// more than is usable. It can be encoded anew, and callers could only be refused.
-func encodedMemory(m accounts.Machine, configured, stores, taken, needed, encoded int64) int64 {
-	return max(configured/minEncodedPart, min(configured, usable(m)-stores-taken-taken/callerHeadroom, usable(m)-needed+encoded))
+// divide returns how much of a machine's memory what is encoded may take, at most the configured limit, and callers: what
+// stores leave. What is encoded can be encoded anew, and callers could only be refused.
+func divide(m machineLimits, configured, stores, held int64) (encoded, callers int64) {
+	encoded = max(configured/minEncodedPart, min(configured, usable(m)-stores-held-held/8))
+	return encoded, max(m.memory/minCallersPart, usable(m)-stores-encoded)
 }
 
-// followMemory divides the memory among callers and what is encoded, beside stores and what the process needs, until ctx ends.
+// followMemory divides the memory among callers and what is encoded, beside stores, until ctx ends.
 func (c *components) followMemory(ctx context.Context) error {
-	var collection uint64 // the last one
-	var encoded int64     // what was encoded then
 	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
-		stores, taken := objects+history, c.accounts.LeastMemory()
-		needed, last := memory.Needed()
-		if last != collection {
-			collection, encoded = last, c.encoded.Used()
-		}
-		configured := *c.reloader.running.Load().Cache.EncodedBytes
-		c.encoded.SetLimit(encodedMemory(c.machine, configured, stores, taken, needed, encoded))
-		yielded := max(0, encoded-c.encoded.Used()) // what the next collection frees
-		c.accounts.SetMemory(callerMemory(c.machine, stores+c.encoded.Used(), needed-yielded, taken))
+		users := c.memory.Users.Usage()
+		encoded, _ := divide(c.machine, *c.reloader.running.Load().Cache.EncodedBytes, objects+history, users.Held)
+		c.encoded.SetLimit(encoded - c.shrink.Load())
+		_, callers := divide(c.machine, c.encoded.Used(), objects+history, 0)
+		c.memory.Users.SetTotal(callers - c.memory.Unauthenticated.Usage().Total)
 	}, memoryEvery)
+	return nil
+}
+
+// guardMemory keeps what the process uses within its memory, until ctx ends.
+func (c *components) guardMemory(ctx context.Context) error {
+	c.valve.Run(ctx, limits.Guarded{
+		Ledgers: []*limits.Ledger{c.memory.Unauthenticated, c.memory.Users},
+		Shrink: func(bytes int64) {
+			if c.shrink.Swap(bytes) < bytes {
+				c.encoded.SetLimit(max(0, c.encoded.Used()-bytes))
+			}
+		},
+	})
 	return nil
 }

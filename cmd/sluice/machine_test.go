@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sluice/config"
-	"sluice/proxy/accounts"
+	"sluice/proxy/limits"
 )
 
 func TestStoresMayTakeHalfOfTheMemoryUnlessTheConfigurationSaysOtherwise(t *testing.T) {
@@ -19,39 +19,20 @@ func TestStoresMayTakeHalfOfTheMemoryUnlessTheConfigurationSaysOtherwise(t *test
 	}
 }
 
-func TestCallersTakeLessWhereTheProcessNeedsMoreThanIsCounted(t *testing.T) {
-	m := accounts.Machine{Memory: 800}
+func TestWhatIsEncodedYieldsToCallersAndCallersToStores(t *testing.T) {
+	m := machineLimits{memory: 800} // of which 700 are usable
 	for _, tt := range []struct {
-		name                        string
-		cached, needed, taken, want int64
+		name                                               string
+		configured, stores, held, wantEncoded, wantCallers int64
 	}{
-		{"an eighth stays for garbage", 0, 0, 0, 700},
-		{"besides what is cached", 300, 400, 100, 400},
-		{"a quarter however much is cached", 650, 700, 100, 200},
-		{"more is needed than is usable", 100, 750, 550, 400},
-		{"more is needed, and callers take little", 100, 750, 150, 200},
+		{"there is room for all", 96, 300, 200, 96, 304},
+		{"callers leave less", 96, 300, 320, 40, 360},
+		{"callers leave nothing", 96, 300, 360, 12, 388},
+		{"a quarter for callers however much is stored", 96, 650, 0, 50, 200},
+		{"nothing is kept", 0, 0, 0, 0, 700},
 	} {
-		if got := callerMemory(m, tt.cached, tt.needed, tt.taken); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestWhatIsEncodedYieldsToCallers(t *testing.T) {
-	m := accounts.Machine{Memory: 800}
-	for _, tt := range []struct {
-		name                                             string
-		configured, stores, taken, needed, encoded, want int64
-	}{
-		{"there is room for all", 96, 300, 200, 550, 20, 96},
-		{"callers leave less", 96, 300, 320, 600, 20, 40},
-		{"callers leave nothing", 96, 300, 360, 600, 20, 12},
-		{"the process needs more than is counted", 96, 300, 200, 730, 80, 50},
-		{"the process needs nearly all", 96, 300, 200, 690, 20, 30},
-		{"nothing is kept", 0, 0, 0, 0, 0, 0},
-	} {
-		if got := encodedMemory(m, tt.configured, tt.stores, tt.taken, tt.needed, tt.encoded); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		if encoded, callers := divide(m, tt.configured, tt.stores, tt.held); encoded != tt.wantEncoded || callers != tt.wantCallers {
+			t.Errorf("%s: %d, %d, want %d, %d", tt.name, encoded, callers, tt.wantEncoded, tt.wantCallers)
 		}
 	}
 }
@@ -60,7 +41,7 @@ func TestConfiguredMemoryIsAtMostWhatGoMayUse(t *testing.T) {
 	const limit = 4 << 30
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	for configured, want := range map[int64]int64{1 << 30: 1 << 30, 8 << 30: limit} {
-		if got := machine(configured).Memory; got != want {
+		if got := machine(configured).memory; got != want {
 			t.Errorf("of %d configured bytes there are %d, want %d", configured, got, want)
 		}
 	}
@@ -71,8 +52,7 @@ func TestMemoryIsDividedAnewEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestComponents(t, 0)
 		defer c.upstream.Close()
-		c.machine.Memory = 1 << 30
-		c.accounts.SetTotals(accounts.Totals{accounts.Requests: 1 << 30})
+		c.machine.memory = 1 << 30
 		file := &config.File{}
 		file.Default()
 		c.reloader = &reloader{}
@@ -90,7 +70,7 @@ func TestMemoryIsDividedAnewEachSecond(t *testing.T) {
 		}
 		configured := *file.Cache.EncodedBytes
 		expect("at first", configured, configured)
-		g, err := c.accounts.Account(accounts.ByUser("jane")).TakeRevocable(accounts.Requests, 600<<20, nil)
+		g, err := c.memory.Users.TakeUntil(limits.Caller{Group: "jane", Name: "jane"}, 740<<20, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}

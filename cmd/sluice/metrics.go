@@ -12,6 +12,7 @@ import (
 	"sluice/proxy/auth"
 	"sluice/proxy/connect"
 	"sluice/proxy/handshake"
+	"sluice/proxy/limits"
 	"sluice/proxy/upstream"
 )
 
@@ -54,6 +55,19 @@ func (m *metrics) observeEncoded(b *tree.Budget) {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_encoded_limit_bytes", Help: "Limit of sluice_encoded_bytes: cache.encodedBytes, or what the rest of the memory leaves.",
 		}, func() float64 { return float64(b.Limit()) }),
+	)
+}
+
+// observeMemory registers metrics of what the process uses.
+func (m *metrics) observeMemory(v *limits.Valve) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "sluice_memory_used_bytes", Help: "Memory that the process uses and cannot free at once.",
+		}, func() float64 { used, _, _ := v.State(); return float64(used) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "sluice_memory_limit_bytes", Help: "Limit of sluice_memory_used_bytes: from 75 % what is encoded shrinks, from 85 % all " +
+				"but system callers get 429, from 92 % the callers that hold the most lose connections and watches.",
+		}, func() float64 { _, limit, _ := v.State(); return float64(limit) }),
 	)
 }
 

@@ -136,7 +136,7 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	old.Default()
 	changed.Default()
 	l := &changed.Limits
-	for _, n := range []*int{&l.Connections, &l.Seats, &l.UpstreamStreams} {
+	for _, n := range []*int{&l.Seats} {
 		*n++
 	}
 	changed.Authorization.AllowTTL.Duration++
@@ -151,8 +151,7 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	changed.Log.Level, changed.DebugHeaders = "debug", true
 	reload, restart := config.Changes(old, changed)
 	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.staleFor", "authorization.watchRecheck", "cache.encodedBytes",
-		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.seats",
-		"limits.upstreamStreams", "log.level", "compression.watches", "debugHeaders"}
+		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.seats", "log.level", "compression.watches", "debugHeaders"}
 	if !slices.Equal(reload, want) || len(restart) > 0 {
 		t.Errorf("reloaded %q\nothers %q", reload, restart)
 	}

@@ -21,7 +21,7 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	}
 	o.Clients, o.Names = metrics.gateway.Clients, file.Admin.Access == config.AccessAuthorized || file.Admin.PlainHTTP()
 	if o.Names {
-		o.Heaviest = c.accounts.Heaviest
+		o.Heaviest = c.memory.Heaviest
 	}
 	o.Kept = c.gateway.Kept()
 	o.Stalled = c.resources.Stalled

@@ -15,8 +15,7 @@ import (
 	"sluice/cmd/sluice/memory"
 	"sluice/config"
 	"sluice/proxy/auth"
-	"sluice/proxy/connections"
-	"sluice/proxy/handshake"
+	"sluice/proxy/limits"
 )
 
 func serveCommand() *cobra.Command {
@@ -128,31 +127,23 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener, i
 	return group.Wait()
 }
 
-// adminHeaderBytes limits the header of a request to the admin listener.
-const adminHeaderBytes = 16 << 10
+// adminHeaderBytes and adminStreams limit the header of a request to the admin listener, and the requests of a connection.
+const adminHeaderBytes, adminStreams = 16 << 10, 100
 
 // serveAdmin serves health checks, metrics and the like on l until ctx ends.
 func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
-	server := &http.Server{
-		Handler: connections.WithConnection(c.admin), TLSConfig: c.adminTLS, MaxHeaderBytes: adminHeaderBytes,
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return connections.ConnContext(auth.ConnContext(ctx, conn), conn)
-		},
-		HTTP2: &http.HTTP2Config{
-			MaxReceiveBufferPerConnection: connections.ReceiveBuffer, MaxReceiveBufferPerStream: connections.ReceiveBuffer,
-			MaxReadFrameSize: connections.FrameBytes,
-		},
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, ErrorLog: zap.NewStdLog(c.log.Named("admin")),
+	log := c.log.Named("admin")
+	server := limits.NewServer(c.admin, limits.ServerOptions{
+		HeaderBytes: adminHeaderBytes, Streams: adminStreams, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		Log: zap.NewStdLog(log),
+	})
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return limits.ConnContext(auth.ConnContext(ctx, conn), conn)
 	}
-	l = c.gateway.Connections().Listener(l)
-	if c.adminTLS != nil {
-		l = handshake.Listen(l, handshake.Options{
-			Config: c.adminTLS.Clone(), Name: "admin", Timeout: server.ReadHeaderTimeout, Log: c.log.Named("admin"), Metrics: c.handshakes,
-		})
-	}
-	if err := connections.ServeHTTP2(server); err != nil {
-		return fmt.Errorf("admin listener: %w", err)
-	}
+	server.TLSConfig = c.adminTLS.Clone()
+	l = limits.Listen(l, limits.ListenerOptions{
+		TLS: c.adminTLS, Memory: c.memory, HandshakeTimeout: server.ReadHeaderTimeout, Failed: c.handshakes.Failed("admin", log),
+	})
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin listener: %w", err)

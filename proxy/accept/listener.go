@@ -35,6 +35,7 @@ func (l *Listener) Run(begin func(net.Conn)) {
 		if err == nil {
 			begin(conn)
 		} else if !l.hand(result{err: err}) || errors.Is(err, net.ErrClosed) {
+			l.cancel()
 			return
 		}
 	}

@@ -22,11 +22,8 @@ type Access struct {
 	Authorizer    *Authorizer
 }
 
-// NewAccess returns an Access. Fewer unknown tokens are reviewed at the same time while unknown accesses wait for their reviews.
+// NewAccess returns an Access.
 func NewAccess(a *Authenticator, z *Authorizer) *Access {
-	if a.tokens != nil {
-		a.tokens.reviews.places.yieldTo(z.reviews.places)
-	}
 	return &Access{Authenticator: a, Authorizer: z}
 }
 
@@ -36,14 +33,6 @@ func (a *Access) SetStaleFor(d time.Duration) {
 		a.Authenticator.tokens.reviews.staleFor.Store(int64(d))
 	}
 	a.Authorizer.reviews.staleFor.Store(int64(d))
-}
-
-// SetFilling sets whether stores are filled, before which reviews of unknown callers step back.
-func (a *Access) SetFilling(filling bool) {
-	if a.Authenticator.tokens != nil {
-		a.Authenticator.tokens.reviews.places.setFilling(filling)
-	}
-	a.Authorizer.reviews.places.setFilling(filling)
 }
 
 // MayRead reports whether the caller of r, or the user that it impersonates and may impersonate, may

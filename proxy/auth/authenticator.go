@@ -22,9 +22,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"sluice/proxy/accounts"
-	"sluice/proxy/connections"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -39,13 +38,13 @@ type AuthenticatorOptions struct {
 	Audiences []string
 	// TokenTTL is how long the result of a TokenReview is kept, positive or negative; required.
 	TokenTTL time.Duration
-	// ReviewsInFlight is how many TokenReviews run at the same time, at most half of them for unknown
-	// tokens; required.
-	ReviewsInFlight int
+	// Queue bounds the TokenReviews that run at the same time. Its reserved places are for tokens that were valid lately;
+	// required.
+	Queue *limits.Queue
 	// Memory is the memory of the process in bytes, of which a part is for results; 0 means little.
 	Memory int64
-	// Accounts counts what requests hold while their tokens are reviewed; nil counts nothing.
-	Accounts *accounts.Ledger
+	// Unauthenticated counts what requests hold while their tokens are reviewed; nil counts nothing.
+	Unauthenticated *limits.Ledger
 	// ClientCA returns the CA of client certificates, another pool after each change; nil ignores them.
 	ClientCA func() *x509.CertPool
 	// FrontProxy names the front proxies whose headers name the caller; nil trusts none.
@@ -84,7 +83,7 @@ func NewAuthenticator(o AuthenticatorOptions) *Authenticator {
 	if o.Reviews != nil {
 		a.tokens = &tokens{
 			create: o.Reviews, audiences: o.Audiences,
-			reviews: newReviews[*authenticator.Response](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("token"), o.Memory), quota: newQuota(),
+			reviews: newReviews[*authenticator.Response](o.Queue, o.Metrics.reviews("token"), o.Memory),
 		}
 		a.SetTokenTTL(o.TokenTTL)
 		a.byToken = group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens)))
@@ -113,7 +112,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 		r = withPlainToken(r, info)
 		u, caller, err := a.authenticate(r.WithContext(withStale(r.Context(), info)))
 		if u == nil && r.ProtoMajor == 2 && r.Header.Get("Authorization") != "" && !unavailable(err) {
-			connections.EndStranger(w, r) // the token was rejected; the apiserver ends such connections, too
+			limits.EndUnauthenticated(w, r) // the token was rejected; the apiserver ends such connections, too
 		}
 		switch {
 		case errors.Is(err, errCertificate):
@@ -122,7 +121,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 			return
 		case errors.Is(err, errToken):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "token-too-long"}
-			connections.EndStranger(w, r)
+			limits.EndUnauthenticated(w, r)
 			response.Error(w, r, apierrors.NewUnauthorized(message.LongToken.Say()))
 			return
 		case refusal(err) != nil:
@@ -239,14 +238,13 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	address := accounts.ByAddress(request.AddressKey(r.RemoteAddr))
-	b := bearer{key: address, bytes: connections.RequestBytes(r), request: request.Lookup(r.Context())}
-	if user, known := connections.UserOf(r.Context()); known {
-		b.key = user
+	address := limits.ByAddress(r.RemoteAddr)
+	b := bearer{
+		caller: address, bytes: limits.RequestBytes(r), request: request.Lookup(r.Context()),
+		account: limits.Account{Ledger: a.options.Unauthenticated, Caller: address},
 	}
-	b.key.Name = r.RemoteAddr
-	if a.options.Accounts != nil {
-		b.account = a.options.Accounts.Account(address)
+	if user, known := limits.CallerOf(r.Context()); known {
+		b.caller = user
 	}
 	r = r.WithContext(context.WithValue(r.Context(), bearerKey{}, b))
 	r.Header = maps.Clone(r.Header)
@@ -296,7 +294,7 @@ func causes(err error) []error {
 // refusal returns why no review was made for a caller who may hold no more; nil if that is not why.
 func refusal(err error) error {
 	for _, cause := range causes(err) {
-		if refused, ok := errors.AsType[*accounts.Refused](cause); ok {
+		if refused, ok := errors.AsType[*limits.Refused](cause); ok {
 			return refused
 		}
 	}

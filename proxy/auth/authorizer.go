@@ -17,8 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/utils/lru"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 )
 
 // Reviewer creates a review at the apiserver, such as a TokenReview, and fills answer, an object of the same type.
@@ -34,9 +34,9 @@ type AuthorizerOptions struct {
 	AllowTTL, DenyTTL time.Duration
 	// IgnoredExtra are keys of the extra attributes of users that reviews leave out; one may end with "*".
 	IgnoredExtra []string
-	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
-	// were not allowed lately, and three quarters of these of one user; required.
-	ReviewsInFlight int
+	// Queue bounds the reviews that run at the same time. Its reserved places are for accesses that were allowed lately;
+	// required.
+	Queue *limits.Queue
 	// Memory is the memory of the process in bytes, of which a part is for results; 0 means little.
 	Memory int64
 	// Version returns the version of the apiserver, whose rules of impersonation hold, or nil as long as it is
@@ -80,7 +80,7 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	}
 	a := &Authorizer{
 		options: o, changes: newChanges(o.Metrics),
-		reviews: newReviews[decision](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("access"), o.Memory),
+		reviews: newReviews[decision](o.Queue, o.Metrics.reviews("access"), o.Memory),
 	}
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
 	a.impersonator = &impersonator{authorizer: a, cpu: o.CPU, version: o.Version, modes: lru.New(maxModes)}
@@ -105,7 +105,7 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
-	by := asker{key: accounts.ByUser(spec.User)}
+	by := asker{caller: limits.ByUser(attributes.GetUser())}
 	got, err := a.reviews.get(ctx, key, by, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
 	return got.Decision, got.reason, err
 }

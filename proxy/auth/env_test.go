@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 	"sluice/test/support/proxytest"
@@ -34,6 +35,7 @@ const (
 	tokenTTL, allowTTL = 10 * time.Second, 10 * time.Second
 	denyTTL            = 5 * time.Second
 	reviewsInFlight    = 64
+	knownReviews       = 16
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -139,10 +141,11 @@ func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *test
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := AuthenticatorOptions{Reviews: review, TokenTTL: tokenTTL, ReviewsInFlight: reviewsInFlight}
+		queue := limits.NewQueue(reviewsInFlight, knownReviews)
+		o := AuthenticatorOptions{Reviews: review, TokenTTL: tokenTTL, Queue: queue}
 		change(&o)
 		access := NewAccess(NewAuthenticator(o), NewAuthorizer(AuthorizerOptions{
-			Reviews: review, Rules: review, AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
+			Reviews: review, Rules: review, AllowTTL: allowTTL, DenyTTL: denyTTL, Queue: queue,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
 		}))
 		defer func() {

@@ -27,8 +27,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/utils/lru"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -261,7 +261,7 @@ func (i *impersonator) mayAll(ctx context.Context, n *names) error {
 		a.Subresource, a.Name = key, name
 		return i.review(ctx, a)
 	}
-	if i.authorizer.goesByRules(ctx, asker{key: accounts.ByUser(n.User.GetName())}) {
+	if i.authorizer.goesByRules(ctx, asker{caller: limits.ByUser(n.User)}) {
 		if n.severalKeys && may(anyName, anyName) == nil || may(n.Subresource, anyName) == nil {
 			return nil
 		}

@@ -22,6 +22,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"sluice/proxy/limits"
 )
 
 // rule allows reviews whose line, "verb group/resource/subresource namespace/name", begins with it, and is it if it has a name.
@@ -109,7 +111,7 @@ func (p policy) inSluice(r *http.Request, constrained, byRules bool) (got impers
 		return nil
 	}
 	a := NewAuthorizer(AuthorizerOptions{
-		Reviews: review, Rules: review, AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
+		Reviews: review, Rules: review, AllowTTL: allowTTL, DenyTTL: denyTTL, Queue: limits.NewQueue(reviewsInFlight, knownReviews),
 		Version: func() *version.Info { return &version.Info{GitVersion: release} },
 	})
 	u, err := a.impersonator.user(r.Clone(apirequest.WithUser(r.Context(), p.caller)))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"sluice/proxy/accounts"
+	"sluice/proxy/limits"
 )
 
 // Who was rejected may be known by now, so that only a review can say that it is not.
@@ -31,8 +31,8 @@ func TestNegativeResultsEndWithTheirTTL(t *testing.T) {
 // The review that follows may know of a change since.
 func TestAnswerToACanceledReviewIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, key := newReviews[int](newPlaces(4), NewMetrics(nil).reviews("token"), 0), digest{1}
-		by := asker{key: accounts.ByAddress("192.0.2.1")}
+		r, key := newReviews[int](limits.NewQueue(4, 1), NewMetrics(nil).reviews("token"), 0), digest{1}
+		by := asker{caller: limits.ByAddress("192.0.2.1:1")}
 		answers := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 		get := func(ctx context.Context, i int) (int, error) {
 			return r.get(ctx, key, by, func(context.Context) (result[int], error) {
@@ -72,7 +72,7 @@ func TestAnswerToACanceledReviewIsNotKept(t *testing.T) {
 // A DaemonSet on 10,000 nodes has a token for each pod: else each would be unknown again when it comes back.
 func TestResultsHaveRoomForTheTokensOfACrowd(t *testing.T) {
 	const tokens = 10_000
-	r := newReviews[*authenticator.Response](newPlaces(4), NewMetrics(nil).reviews("token"), 1<<30)
+	r := newReviews[*authenticator.Response](limits.NewQueue(4, 1), NewMetrics(nil).reviews("token"), 1<<30)
 	for i := range tokens {
 		u := &user.DefaultInfo{
 			Name: "system:serviceaccount:kube-system:log-agent", UID: "0b2e5b1c-5c9f-4c1c-9b0a-1f6b1f0f0f0f",

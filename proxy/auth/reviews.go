@@ -9,16 +9,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/proxy/accounts"
-	"sluice/proxy/connections"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/trace"
 )
 
 const (
-	// reviewTimeout bounds the wait for the place of a review, and then the review: who waits long for a place must not
-	// take it in vain.
-	reviewTimeout = 10 * time.Second
+	// reviewTimeout bounds a review, and placeTimeout the wait for its place.
+	reviewTimeout, placeTimeout = 10 * time.Second, 30 * time.Second
 	// stalePatience is how long a caller waits for the repetition of a review whose last result can
 	// still be used.
 	stalePatience = time.Second
@@ -43,19 +41,18 @@ var errRests = &reviewError{errors.New("the review has failed a moment ago")}
 // Unwrap returns the cause.
 func (e *reviewError) Unwrap() error { return e.error }
 
-// asker is who asks for an unknown review: it waits for a place in the name of somebody.
+// asker is the caller that an unknown review is for.
 type asker struct {
-	key accounts.Key // in whose name it waits
-	// suspect reports whether it waits among those who present many rejected tokens; nil for never.
-	suspect func() bool
+	caller limits.Caller
 	// hold takes what the wait holds, until end is called in favor of others; nil if that is counted already.
-	hold func(end func()) (*accounts.Grant, error)
+	hold func(end func()) (*limits.Hold, error)
 	// request takes note of the review that it waits for, which its span is to show. It may be nil.
 	request *request.Info
 }
 
-// errCrowdedOut is the error of an unknown token that gives its room to others, or gets no place in time.
-var errCrowdedOut = &accounts.Refused{Resource: accounts.Unverified}
+// errCrowdedOut is the error of an unknown token that gives its room to others, or gets no place in time. Passed instead, it
+// would cost the apiserver as much.
+var errCrowdedOut = &limits.Refused{}
 
 // recheckKey marks the context of a recheck of an open watch.
 type recheckKey struct{}
@@ -79,7 +76,7 @@ func withStale(ctx context.Context, info *request.Info) context.Context {
 // reviews makes the reviews of one kind. Equal reviews share a request and, for the TTL of the result,
 // its result.
 type reviews[V any] struct {
-	places   *places
+	queue    *limits.Queue
 	metrics  reviewMetrics
 	staleFor atomic.Int64 // time.Duration
 	failing  atomic.Bool  // whether the last review that was made failed; one that waits for a place was not made
@@ -104,10 +101,10 @@ type review[V any] struct {
 }
 
 // newReviews returns the reviews of a kind, in a process with so many bytes of memory.
-func newReviews[V any](p *places, m reviewMetrics, memory int64) *reviews[V] {
+func newReviews[V any](q *limits.Queue, m reviewMetrics, memory int64) *reviews[V] {
 	bytes := min(max(minResultBytes, memory/resultPart), maxResultBytes)
 	return &reviews[V]{
-		places: p, metrics: m, kept: newResults[V](int(bytes)), negative: newResults[V](negativeBytes),
+		queue: q, metrics: m, kept: newResults[V](int(bytes)), negative: newResults[V](negativeBytes),
 		running: map[digest]*review[V]{},
 	}
 }
@@ -115,7 +112,7 @@ func newReviews[V any](p *places, m reviewMetrics, memory int64) *reviews[V] {
 // get returns the value for a key, which ask determines unless a result is kept. The asker is for unknown
 // reviews: of a key without a positive result, and not for a recheck.
 //
-// The error is a *reviewError, or an *accounts.Refused of the asker. For one more TTL after a positive result has expired, get
+// The error is a *reviewError, or a *limits.Refused of the asker. For one more TTL after a positive result has expired, get
 // returns it if the review fails or takes longer than stalePatience: while the apiserver is slow or cannot be reached, known
 // callers stay known. A read of any version gets it for staleFor, but only while reviews fail: slow ones prolong nothing.
 func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(context.Context) (result[V], error)) (V, error) {
@@ -149,9 +146,6 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	running := r.join(ctx, key, known, by, ask)
 	r.mu.Unlock()
 	defer r.leave(key, running)
-	if !known && by.suspect != nil && by.suspect() {
-		defer connections.Yield(ctx)()
-	}
 	if by.request != nil && !known {
 		by.request.TokenReview.Began = now
 		defer func() { by.request.TokenReview.Ended = time.Now() }()
@@ -264,7 +258,7 @@ func (r *reviews[V]) leave(key digest, v *review[V]) {
 	}
 }
 
-// run makes a review. It ends at the latest after twice reviewTimeout.
+// run makes a review. It ends at the latest after placeTimeout and reviewTimeout.
 func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker, ask func(context.Context) (result[V], error)) {
 	defer v.cancel()
 	got, err := r.ask(ctx, v.known, by, ask)
@@ -279,7 +273,7 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 		now := time.Now()
 		refused := false // it got no place
 		if err != nil {
-			_, refused = errors.AsType[*accounts.Refused](err)
+			_, refused = errors.AsType[*limits.Refused](err)
 		}
 		switch {
 		case err == nil:
@@ -295,21 +289,23 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 
 func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	ask func(context.Context) (result[V], error)) (result[V], error) {
-	waits, cancel := context.WithTimeout(ctx, reviewTimeout)
-	p, err := r.places.enter(waits, known, by)
+	waits, cancel := context.WithTimeout(ctx, placeTimeout)
+	leave, err := r.queue.Enter(waits, limits.Caller{Group: by.caller.Group, Name: by.caller.Name, System: known}, 1)
 	cancel()
-	if err != nil {
+	switch {
+	case err != nil && by.hold != nil && ctx.Err() == nil:
+		return result[V]{}, errCrowdedOut
+	case err != nil:
 		return result[V]{}, err
 	}
+	defer leave()
 	ctx, cancel = context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	begin := time.Now()
 	r.metrics.started()
 	got, err := ask(ctx)
 	if !errors.Is(err, context.Canceled) && !refusedAsSuch(err) {
 		r.failing.Store(err != nil)
 	}
-	p.leave(ctx, time.Since(begin), err == nil, err == nil && !got.positive)
 	r.metrics.ended(ctx, got.positive, err)
 	return got, err
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"sluice/proxy/accounts"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 )
 
@@ -25,7 +25,6 @@ type tokens struct {
 	audiences []string
 	ttl       atomic.Int64                      // time.Duration
 	reviews   *reviews[*authenticator.Response] // nil for a rejected token
-	quota     *quota
 }
 
 // maxToken is the longest token that is reviewed, in bytes: several times as long as tokens with hundreds
@@ -37,10 +36,8 @@ var errToken = errors.New("the token is too long")
 
 // bearer is the caller with a token.
 type bearer struct {
-	// key is in whose name its unknown tokens wait: in the group of its connection's user, or of its address, those of each
-	// connection for themselves.
-	key     accounts.Key
-	account accounts.Account
+	caller  limits.Caller // the user of its connection, or its address
+	account limits.Account
 	bytes   int64 // of memory that its request takes
 	request *request.Info
 }
@@ -55,19 +52,14 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 	}
 	b, _ := ctx.Value(bearerKey{}).(bearer)
 	by := asker{
-		key:     b.key,
-		suspect: func() bool { return t.quota.exceeded(b.key.Group) },
-		hold: func(end func()) (*accounts.Grant, error) {
-			return b.account.TakeRevocable(accounts.Unverified, b.bytes, end)
+		caller: b.caller,
+		hold: func(end func()) (*limits.Hold, error) {
+			return b.account.TakeUntil(b.bytes, end)
 		},
 		request: b.request,
 	}
 	resp, err := t.reviews.get(ctx, tokenDigest(token), by, func(ctx context.Context) (result[*authenticator.Response], error) {
-		got, err := t.review(ctx, token)
-		if err == nil && !got.positive || errors.Is(ctx.Err(), context.Canceled) { // nobody waits for it any more
-			t.quota.rejected(b.key.Group)
-		}
-		return got, err
+		return t.review(ctx, token)
 	})
 	return resp, err == nil && resp != nil, err
 }

@@ -16,8 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/config"
-	"sluice/proxy/accounts"
-	"sluice/proxy/connections"
+	"sluice/proxy/limits"
 	"sluice/test/support/proxytest"
 )
 
@@ -33,8 +32,10 @@ type env struct {
 }
 
 // ledger returns accounts with room for so many connections of strangers.
-func ledger(strangers int64) *accounts.Ledger {
-	return accounts.New(accounts.Totals{accounts.Strangers: strangers, accounts.Connections: 100}, 1<<30)
+func places(unauthenticated int) *limits.Memory {
+	m := limits.NewMemory(1<<30, 1<<20)
+	m.UnauthenticatedConnections = unauthenticated
+	return m
 }
 
 func run(t *testing.T, change func(*Options), test func(e *env)) {
@@ -44,7 +45,7 @@ func run(t *testing.T, change func(*Options), test func(e *env)) {
 		file.Default()
 		o := Options{
 			Hosts:  destinations(t, "kubernetes.default.svc:443", "10.0.0.1:6443", "[2001:db8::1]:443"),
-			Limits: file.Limits, Connections: connections.New(ledger(100)),
+			Limits: file.Limits, Memory: places(100),
 			Log: zap.NewNop(), Metrics: NewMetrics(prometheus.NewRegistry()),
 		}
 		if change != nil {
@@ -52,7 +53,7 @@ func run(t *testing.T, change func(*Options), test func(e *env)) {
 		}
 		e := &env{T: t, proxy: New(o), listener: proxytest.NewListener(), served: make(chan error, 1)}
 		e.api = e.proxy.Merge(proxytest.NewListener())
-		go echo(o.Connections.Listener(e.api))
+		go echo(limits.Listen(e.api, limits.ListenerOptions{Memory: o.Memory}))
 		go func() { e.served <- e.proxy.Serve(e.listener, nil) }()
 		test(e)
 		_ = e.api.Close()

@@ -12,19 +12,19 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/accept"
-	"sluice/proxy/connections"
 	"sluice/proxy/flood"
 	"sluice/proxy/handshake"
+	"sluice/proxy/limits"
 )
 
-// Options configures a Proxy. Hosts, Limits, Connections, Log and Metrics are required.
+// Options configures a Proxy. Hosts, Limits, Memory, Log and Metrics are required.
 type Options struct {
 	// Hosts are the names of the apiserver. Connections to them are intercepted.
 	Hosts []config.Destination
 	// Limits are the limits of the API listener; of them ReadHeaderTimeout and IdleTimeout apply.
 	Limits config.Limits
-	// Connections counts the connections, together with those of the API listener.
-	Connections *connections.Limiter
+	// Memory counts the connections.
+	Memory *limits.Memory
 	// Handshakes counts the TLS handshakes that fail; nil counts none.
 	Handshakes *handshake.Metrics
 	Log        *zap.Logger

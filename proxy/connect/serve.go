@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/proxy/accept"
-	"sluice/proxy/handshake"
+	"sluice/proxy/limits"
 )
 
 // maxHeaderBytes is the size of a CONNECT, many times over.
@@ -22,13 +22,10 @@ func (p *Proxy) Serve(l net.Listener, config *tls.Config) error {
 	server := p.newServer(config)
 	failed := make(chan error, 1)
 	go func() {
-		l := p.options.Connections.Listener(l)
-		if config != nil {
-			l = handshake.Listen(l, handshake.Options{
-				Config: config, Name: "proxy", Timeout: server.ReadHeaderTimeout, Log: p.options.Log, Metrics: p.options.Handshakes,
-			})
-		}
-		failed <- server.Serve(l)
+		failed <- server.Serve(limits.Listen(l, limits.ListenerOptions{
+			TLS: config, Memory: p.options.Memory, HandshakeTimeout: server.ReadHeaderTimeout,
+			Failed: p.options.Handshakes.Failed("proxy", p.options.Log),
+		}))
 	}()
 	var err error
 	select {

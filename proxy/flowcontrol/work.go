@@ -101,10 +101,6 @@ func (w *Work) giveBack() {
 
 // Write writes p to out, which must lead to the client, in pieces. No place is kept while a piece is written.
 func (w *Work) Write(client *response.WriteDeadline, out io.Writer, p []byte) error {
-	if len(p) > workPiece {
-		client.Hold(p)
-		defer client.Hold(nil)
-	}
 	for len(p) > 0 {
 		if err := w.Next(); err != nil {
 			return err

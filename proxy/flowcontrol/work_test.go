@@ -17,7 +17,7 @@ import (
 // long is more than a response may have without a place.
 const long = ShortWork + 1
 
-func user(name string) limits.Caller { return limits.Caller{Group: name, Name: name} }
+func caller(name string) limits.Caller { return limits.Caller{Group: name, Name: name} }
 
 // work makes steps of a turn each until ctx ends, and returns how many. In the virtual time of a bubble a
 // step takes exactly a turn.
@@ -49,7 +49,7 @@ func TestUsersGetEqualTurnsHoweverManyResponsesTheyHave(t *testing.T) {
 		for name, responses := range map[string]int{"greedy": 100, "modest": 2, "one": 2} {
 			for range responses {
 				all.Go(func() {
-					n := work(ctx, c.Work(ctx, user(name), long))
+					n := work(ctx, c.Work(ctx, caller(name), long))
 					mu.Lock()
 					defer mu.Unlock()
 					steps[name] += n
@@ -69,11 +69,11 @@ func TestUsersGetEqualTurnsHoweverManyResponsesTheyHave(t *testing.T) {
 func TestShortResponsesNeverWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		busy := c.Work(t.Context(), user("busy"), long)
+		busy := c.Work(t.Context(), caller("busy"), long)
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}
-		w, out := c.Work(t.Context(), user("short"), ShortWork), httptest.NewRecorder()
+		w, out := c.Work(t.Context(), caller("short"), ShortWork), httptest.NewRecorder()
 		client := response.NewWriteDeadline(out)
 		if err := w.Next(); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func (b *blockedWriter) Write(p []byte) (int, error) {
 func TestNoResponseHasAPlaceWhileItIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		slow := c.Work(t.Context(), user("slow"), long)
+		slow := c.Work(t.Context(), caller("slow"), long)
 		out := &blockedWriter{ResponseWriter: httptest.NewRecorder(), closed: make(chan struct{})}
 		if err := slow.Next(); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestNoResponseHasAPlaceWhileItIsWritten(t *testing.T) {
 			}
 			wrote <- err
 		}()
-		other := c.Work(t.Context(), user("other"), long)
+		other := c.Work(t.Context(), caller("other"), long)
 		if err := other.Next(); err != nil { // else the bubble deadlocks
 			t.Fatal(err)
 		}
@@ -155,12 +155,12 @@ func TestNoResponseHasAPlaceWhileItIsWritten(t *testing.T) {
 func TestWaitForAPlaceEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		busy := c.Work(t.Context(), user("busy"), long)
+		busy := c.Work(t.Context(), caller("busy"), long)
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		w := c.Work(ctx, user("gone"), long)
+		w := c.Work(ctx, caller("gone"), long)
 		time.AfterFunc(time.Hour, cancel)
 		start := time.Now()
 		if err := w.Next(); err == nil || time.Since(start) != time.Hour {
@@ -174,7 +174,7 @@ func TestWaitForAPlaceEndsWithItsContext(t *testing.T) {
 
 func TestWithoutACPUNothingWaits(t *testing.T) {
 	var c *CPU
-	w, out := c.Work(t.Context(), user("user"), long), httptest.NewRecorder()
+	w, out := c.Work(t.Context(), caller("user"), long), httptest.NewRecorder()
 	if err := w.Next(); err != nil {
 		t.Error(err)
 	}

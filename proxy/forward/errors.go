@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/forward/transcode"
+	"sluice/proxy/limits"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -49,7 +49,7 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // as ReverseProxy does when it copies the body
 	case errors.As(err, &status):
 		info.Outcome.Source = request.SourceGateway
-		if refused, ok := errors.AsType[*accounts.Refused](err); ok {
+		if refused, ok := errors.AsType[*limits.Refused](err); ok {
 			info.Outcome.Reason = refused.Reason()
 		}
 		response.Error(w, r, err)

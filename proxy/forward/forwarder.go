@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
@@ -27,14 +26,14 @@ type Options struct {
 	Queue, Unauthenticated *limits.Queue
 	// Wait is how long a request waits for its place.
 	Wait time.Duration
+	// Lasting is the price in bytes of a request that lasts, which has no place.
+	Lasting int64
 	// Rejected, if not nil, is called with each request whose verified bearer token the upstream has
 	// rejected with a 401: its cached review is no longer true.
 	Rejected func(*http.Request)
 	// Transcode writes responses in formats that the upstream does not support. Otherwise every request is
 	// passed as received and the upstream's refusals are final.
 	Transcode bool
-	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
-	SlowReaders *flowcontrol.SlowReaders
 }
 
 // Forwarder is the http.Handler that passes requests to the upstream.
@@ -43,11 +42,11 @@ type Forwarder struct {
 	log       *zap.Logger
 	rejected  func(*http.Request)
 	transcode bool
-	readers   *flowcontrol.SlowReaders
 	proxy     httputil.ReverseProxy
 
 	queue, unauthenticated *limits.Queue
 	wait                   time.Duration
+	lasting                int64
 }
 
 // passing is the state of a request while it is passed. Its context carries it.
@@ -66,8 +65,8 @@ func passingOf(r *http.Request) *passing { return r.Context().Value(passingKey{}
 // New returns a Forwarder.
 func New(o Options) *Forwarder {
 	f := &Forwarder{
-		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcode: o.Transcode, readers: o.SlowReaders,
-		queue: o.Queue, unauthenticated: o.Unauthenticated, wait: o.Wait,
+		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcode: o.Transcode,
+		queue: o.Queue, unauthenticated: o.Unauthenticated, wait: o.Wait, lasting: o.Lasting,
 	}
 	f.proxy = httputil.ReverseProxy{
 		Rewrite:        f.rewrite,
@@ -115,13 +114,8 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer free()
-	reader := f.readers.Track(info.Account, client.deadline, func() { client.deadline.EndWithin(0) })
 	defer func() {
-		reader.Done()
-		switch {
-		case reader.Ended():
-			info.Outcome.Reason = flowcontrol.TooSlow
-		case client.deadline.Expired():
+		if client.deadline.Expired() {
 			info.Outcome.Reason = reasonClientStalled
 		}
 	}()

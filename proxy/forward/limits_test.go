@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
 )
@@ -25,7 +24,7 @@ func one() forwardtest.Places { return forwardtest.Places{N: 1, Wait: 300 * time
 func TestPlacesAreApart(t *testing.T) {
 	more := make(chan bool)
 	e := forwardtest.New(t, forwardtest.Settings{
-		Caller: request.BearerToken, User: jane, Seats: one(), Totals: accounts.Totals{accounts.Streams: 1, accounts.Bodies: 1 << 20},
+		Caller: request.BearerToken, User: jane, Seats: one(), Held: 80 << 10, // for one watch
 		Handler: func(http.ResponseWriter, *http.Request) { <-more },
 	})
 	targets := []string{"/api/v1/pods", "/api/v1/pods?watch=1"}
@@ -58,13 +57,13 @@ func TestPlacesAreApart(t *testing.T) {
 	}
 }
 
-// TestAcceptedWatchesOfStrangersTakeStreams: otherwise the watches of callers whom only the apiserver knows, because it
+// TestAcceptedWatchesOfStrangersTakeNoPlaces: otherwise the watches of callers whom only the apiserver knows, because it
 // reviews no tokens for Sluice, would take the places of their other requests.
-func TestAcceptedWatchesOfStrangersTakeStreams(t *testing.T) {
+func TestAcceptedWatchesOfStrangersTakeNoPlaces(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
 	e := forwardtest.New(t, forwardtest.Settings{
-		Strangers: one(), Totals: accounts.Totals{accounts.Streams: 1, accounts.Bodies: 1 << 20, accounts.Unverified: 1 << 20},
+		Strangers: one(), Held: 80 << 10, // for one watch
 		Handler: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery != "" {
 				w.(http.Flusher).Flush()
@@ -80,8 +79,8 @@ func TestAcceptedWatchesOfStrangersTakeStreams(t *testing.T) {
 		t.Fatal(resp, err)
 	}
 	defer resp.Body.Close()
-	if used := e.Accounts.Usage(accounts.Streams).Used; used != 1 {
-		t.Errorf("the watch takes %d streams", used)
+	if held := e.Memory.Unauthenticated.Usage().Held; held != e.Memory.PassedBytes {
+		t.Errorf("the watch takes %d bytes", held)
 	}
 	for range 2 {
 		if resp := get("/api/v1/pods"); resp.StatusCode != http.StatusOK {
@@ -232,7 +231,7 @@ func TestStalledBodiesTakeNoPlace(t *testing.T) {
 			if _, err := stalled.Write(make([]byte, row.sent)); err != nil { // returns once the client reads the body to send it
 				t.Fatal(err)
 			}
-			e.AwaitUse(t, accounts.Bodies, row.sent)
+			e.AwaitUse(t, e.Memory.Users, row.sent)
 			if resp := e.Do(t, e.NewRequest(t, http.MethodPut, lease, bearer("a"), nil)); resp.StatusCode != http.StatusOK {
 				t.Errorf("beside a stalled body: %s", resp.Status)
 			}
@@ -261,7 +260,7 @@ func TestLongBodyMustKeepItsPace(t *testing.T) {
 
 // TestStalledBodiesOfStrangersFailNoWritesOfOthers: they have no memory in common.
 func TestStalledBodiesOfStrangersFailNoWritesOfOthers(t *testing.T) {
-	e := forwardtest.New(t, forwardtest.Settings{Totals: accounts.Totals{accounts.Unverified: 64 << 10, accounts.Bodies: 1 << 20, accounts.Requests: 1 << 20}})
+	e := forwardtest.New(t, forwardtest.Settings{Held: 68 << 10})
 	body, stalled := io.Pipe()
 	defer stalled.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -276,12 +275,12 @@ func TestStalledBodiesOfStrangersFailNoWritesOfOthers(t *testing.T) {
 	if _, err := stalled.Write(make([]byte, stalls)); err != nil {
 		t.Fatal(err)
 	}
-	e.AwaitUse(t, accounts.Unverified, stalls)
+	e.AwaitUse(t, e.Memory.Unauthenticated, stalls)
 	long := strings.NewReader(strings.Repeat("x", 40<<10))
 	if resp := e.Do(t, e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", nil, long)); resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a stranger beyond the total: %s", resp.Status)
 	}
-	if n := e.Accounts.Usage(accounts.Bodies).Used; n != 0 {
+	if n := e.Memory.Users.Usage().Held; n != 0 {
 		t.Errorf("strangers hold %d bytes of users", n)
 	}
 	cancel()

@@ -5,7 +5,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/message"
@@ -13,12 +12,8 @@ import (
 	"sluice/proxy/response"
 )
 
-// Values of Outcome.Reason for requests that found no place at the apiserver in time.
-const (
-	reasonTooMany = "too-many-upstream"
-	// Alerts do not count this one: anybody can cause it.
-	reasonTooManyUnauthenticated = "too-many-unauthenticated"
-)
+// reasonTooMany is the Outcome.Reason of requests that found no place at the apiserver in time.
+const reasonTooMany = "too-many-upstream"
 
 // place is the place of one passed request at the apiserver. It is taken when the request is first sent: a client that stalls
 // its body has none.
@@ -31,14 +26,14 @@ type place struct {
 }
 
 // take waits for the place, unless it was taken already. The error is a 429, of which it sets the reason if it is no
-// *accounts.Refused, or ctx.Err().
+// *limits.Refused, or ctx.Err().
 func (p *place) take(ctx context.Context) (err error) {
 	f := p.forwarder
 	switch {
 	case p.taken || p.info.Placed:
 		return nil
 	case p.info.Caller == request.Unauthenticated:
-		err = p.enter(ctx, f.unauthenticated, message.NoPlace, reasonTooManyUnauthenticated)
+		err = p.enter(ctx, f.unauthenticated, message.NoPlace, flowcontrol.TooManyUnauthenticated)
 	case flowcontrol.Lasts(p.info):
 		err = p.last()
 	default:
@@ -66,16 +61,16 @@ func (p *place) enter(ctx context.Context, q *limits.Queue, refusal message.Mess
 
 // last takes a stream for a request that lasts, instead of its place.
 func (p *place) last() error {
-	g, err := p.info.Account.TakeRevocable(accounts.Streams, 1, p.end)
+	h, err := p.info.Account.TakeUntil(p.forwarder.lasting, p.end)
 	if err == nil {
 		p.release()
-		p.leave = g.Release
+		p.leave = h.Release
 	}
 	return err
 }
 
 // accepted takes note that the apiserver has accepted the request. If that lasts, it is one of those that last from now on,
-// also of an unauthenticated caller. The error is an *accounts.Refused.
+// also of an unauthenticated caller. The error is an *limits.Refused.
 func (p *place) accepted() error {
 	if p.info.Caller != request.Unauthenticated || !flowcontrol.Lasts(p.info) {
 		return nil

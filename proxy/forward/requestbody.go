@@ -14,8 +14,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -74,7 +74,7 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 	}
 	client := http.NewResponseController(w)
 	kept := &keptBody{info: info}
-	kept.memory, _ = info.Account.Take(info.Memory(), 0)
+	kept.memory, _ = info.Account.Take(0)
 	_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
 	complete, err := kept.read(body, r.ContentLength)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 // keptBody is a body that is read into memory.
 type keptBody struct {
 	info   *request.Info
-	memory *accounts.Grant
+	memory *limits.Hold
 	bytes  []byte
 }
 
@@ -204,7 +204,7 @@ func bodyError(r *http.Request) error {
 	err := *body.failed.Load()
 	var tooLarge *http.MaxBytesError
 	var network net.Error
-	refused, crowdedOut := errors.AsType[*accounts.Refused](err)
+	refused, crowdedOut := errors.AsType[*limits.Refused](err)
 	switch {
 	case crowdedOut:
 		return refused

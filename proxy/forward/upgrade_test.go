@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"sluice/proxy/accounts"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
 )
@@ -174,7 +174,7 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 func TestSessionsThatMakeRoomEnd(t *testing.T) {
 	full := make(chan struct{}, 2)
 	e := forwardtest.New(t, forwardtest.Settings{
-		Caller: request.BearerToken, User: jane, ClientHTTP1: true, Totals: accounts.Totals{accounts.Streams: 2, accounts.Bodies: 1 << 20},
+		Caller: request.BearerToken, User: jane, ClientHTTP1: true, Held: 160 << 10, // for two sessions
 		Handler: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Connection", "Upgrade")
 			w.Header().Set("Upgrade", "SPDY/3.1")
@@ -196,7 +196,7 @@ func TestSessionsThatMakeRoomEnd(t *testing.T) {
 		openTunnel(t, e, exec("SPDY/3.1"))
 		forwardtest.Receive(t, full, "session whose client reads nothing")
 	}
-	other, err := e.Accounts.Account(accounts.Key{Group: "bob", Name: "bob"}).TakeRevocable(accounts.Streams, 1, func() {})
+	other, err := e.Memory.Users.TakeUntil(limits.Caller{Group: "bob", Name: "bob"}, e.Memory.PassedBytes-(8<<10), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

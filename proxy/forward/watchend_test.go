@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"testing"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
 )
@@ -25,15 +24,8 @@ func TestPassedWatchTellsHowItEnded(t *testing.T) {
 			w.Ended.Set()
 		}},
 		{request.Failed, func(e *forwardtest.Env, _ *request.PassedWatch, _ func(), _ chan<- bool) {
-			take := func(name string, n int64) {
-				of := e.Accounts.Account(accounts.ByUser(name))
-				if _, err := of.TakeWhileBusy(accounts.Streams, n, func() bool { return true }, func() {}); err != nil {
-					t.Error(err)
-				}
-			}
-			take("jane", 4)
-			take("bob", 3)
-			take("joe", 1) // of the watch of jane, who has the most
+			e.Memory.Users.SetTotal(0)
+			e.Memory.Users.Shed(1)
 		}},
 	} {
 		t.Run(string(row.want), func(t *testing.T) {
@@ -50,8 +42,7 @@ func TestPassedWatchTellsHowItEnded(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			}
-			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, PassedWatch: watch, Handler: handler,
-				Totals: accounts.Totals{accounts.Streams: 8, accounts.Bodies: 1 << 20}})
+			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, PassedWatch: watch, Handler: handler})
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Gateway.URL+"/api/v1/pods?watch=1", nil)

@@ -1,6 +1,13 @@
 package handshake
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"sluice/proxy/flood"
+)
 
 // Metrics are the metrics of all listeners.
 type Metrics struct{ errors *prometheus.CounterVec }
@@ -16,8 +23,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) failed(listener, reason string) {
-	if m != nil {
-		m.errors.WithLabelValues(listener, reason).Inc()
+// Failed returns a function that counts and logs the failures of a listener. A nil Metrics only logs them.
+func (m *Metrics) Failed(listener string, log *zap.Logger) func(c net.Conn, err error) {
+	failures := flood.Sampled(log)
+	return func(c net.Conn, err error) {
+		reason := reasonOf(err)
+		if m != nil {
+			m.errors.WithLabelValues(listener, reason).Inc()
+		}
+		failures.Info("TLS handshake failed", zap.Stringer("remote", c.RemoteAddr()), zap.String("reason", reason), zap.Error(err))
 	}
 }

@@ -47,7 +47,7 @@ func TestAsManyHandshakesComputeAsThereAreProcessors(t *testing.T) {
 
 func TestAClientThatFallsSilentKeepsNoTurn(t *testing.T) {
 	run(t, func(t *testing.T, e *env) {
-		for range 2 * runtime.GOMAXPROCS(0) {
+		for range 8 * runtime.GOMAXPROCS(0) {
 			go tls.Client(deaf{e.dial(t)}, e.client).HandshakeContext(t.Context())
 		}
 		synctest.Wait()
@@ -82,29 +82,4 @@ func TestHandshakeThatGetsNoTurnEnds(t *testing.T) {
 		}
 		time.Sleep(2 * timeLimit)
 	})
-}
-
-// A client whose keys the server does not take is asked for others first, which gives the turn back.
-func TestSignatureHasATurnAfterAnotherHello(t *testing.T) {
-	turns, signed := newTurns(), false
-	running := func() int64 { n, _ := turns.queue.Numbers(); return n }
-	config := turns.config(&tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		signed = running() == 1
-		return nil, nil
-	}})
-	client, server := net.Pipe()
-	defer client.Close()
-	go func() { _, _ = client.Read(make([]byte, 1)) }()
-	c := &conn{Conn: server}
-	defer c.leave()
-	hello := &tls.ClientHelloInfo{Conn: c}
-	if _, err := config.GetConfigForClient(hello); err != nil || running() != 1 {
-		t.Fatalf("%d have a turn: %v", running(), err)
-	}
-	if _, err := c.Write([]byte("x")); err != nil || running() != 0 {
-		t.Fatalf("%d have a turn while the client is asked: %v", running(), err)
-	}
-	if _, err := config.GetCertificate(hello); err != nil || !signed {
-		t.Errorf("it signs in a turn: %v; %v", signed, err)
-	}
 }

@@ -68,6 +68,7 @@ type request struct {
 	from    *pool         // nil while it waits
 	waits   *list.Element // in group.waiting
 	granted chan struct{} // closed when it has its places
+	run     func()        // is called in a goroutine of its own then; nil if it waits for granted
 }
 
 // NewQueue returns a Queue with so many places, some of which are reserved for system callers.
@@ -89,7 +90,7 @@ func (q *Queue) SetPlaces(places, reserved int) {
 // Enter waits for n places until ctx ends. leave gives them back; it may be called again. The error is that of ctx, or
 // ErrCrowded.
 func (q *Queue) Enter(ctx context.Context, c Caller, n int) (leave func(), err error) {
-	r, err := q.join(c, n)
+	r, err := q.enter(c, n)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +105,27 @@ func (q *Queue) Enter(ctx context.Context, c Caller, n int) (leave func(), err e
 	return sync.OnceFunc(func() { q.leave(r) }), nil
 }
 
+// Go calls f in a goroutine of its own once it has a place, which leave gives back. No goroutine waits until then. cancel ends
+// the wait.
+func (q *Queue) Go(c Caller, f func(leave func())) (cancel func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r := &request{n: 1, granted: make(chan struct{})}
+	leave := sync.OnceFunc(func() { q.leave(r) })
+	r.run = func() { f(leave) }
+	q.join(c, r)
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if r.from == nil && r.waits != nil {
+			q.end(r)
+		}
+	}
+}
+
 // TryEnter takes n places if they are free.
 func (q *Queue) TryEnter(c Caller, n int) (leave func(), entered bool) {
-	r, err := q.join(c, n)
+	r, err := q.enter(c, n)
 	if err != nil {
 		return nil, false
 	}
@@ -134,36 +153,50 @@ func (q *Queue) Numbers() (places, taken, waiting int) {
 	return q.common.places + q.reserved.places, q.common.taken + q.reserved.taken, q.waiting
 }
 
-// join makes a request wait, or gives it its places.
-func (q *Queue) join(c Caller, n int) (*request, error) {
+// enter makes a request wait, or gives it its places.
+func (q *Queue) enter(c Caller, n int) (*request, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	own := 0
+	if g := q.groups[groupKey{c.Group, c.System}]; g != nil {
+		own = g.waiting.Len()
+	}
+	if own >= share*(mostWaiting-q.waiting) {
+		return nil, ErrCrowded
+	}
+	r := &request{n: n, granted: make(chan struct{})}
+	q.join(c, r)
+	return r, nil
+}
+
+// join is enter for any number of requests. The caller must hold mu.
+func (q *Queue) join(c Caller, r *request) {
 	key := groupKey{c.Group, c.System}
 	g := q.groups[key]
 	if g == nil {
 		g = &group{key: key}
 		q.groups[key] = g
 	}
-	if g.waiting.Len() >= share*(mostWaiting-q.waiting) {
-		q.forget(g)
-		return nil, ErrCrowded
-	}
 	if g.waiting.Len() == 0 {
 		q.turn++
 		g.turn = q.turn
 	}
-	r := &request{group: g, n: n, granted: make(chan struct{})}
+	r.group = g
 	r.waits = g.waiting.PushBack(r)
 	q.waiting++
 	q.heap(g).Update(g, true)
 	q.next()
-	return r, nil
 }
 
 // leave gives the places of a request back, or ends its wait.
 func (q *Queue) leave(r *request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.end(r)
+}
+
+// end is leave. The caller must hold mu.
+func (q *Queue) end(r *request) {
 	g := r.group
 	if r.from == nil {
 		q.remove(r)
@@ -210,11 +243,15 @@ func (q *Queue) grant(r *request, from *pool) {
 	r.group.turn = q.turn
 	q.remove(r)
 	close(r.granted)
+	if r.run != nil {
+		go r.run()
+	}
 }
 
 // remove ends the wait of a request.
 func (q *Queue) remove(r *request) {
 	r.group.waiting.Remove(r.waits)
+	r.waits = nil
 	q.waiting--
 	q.heap(r.group).Update(r.group, r.group.waiting.Len() > 0)
 }

@@ -184,7 +184,7 @@ func TestTheNumberThatWaitIsBounded(t *testing.T) {
 	}
 	wait := func(c Caller) (n int) {
 		for {
-			if _, err := q.join(c, 1); err != nil {
+			if _, err := q.enter(c, 1); err != nil {
 				return n
 			}
 			n++

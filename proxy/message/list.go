@@ -2,8 +2,8 @@ package message
 
 // Messages about limits, which come with 429 and Retry-After.
 var (
-	TooMany = Message{"too-many", "too many %s are held by all callers or by this one",
-		"try again later; see limits in the configuration of Sluice"}
+	TooMuch = Message{"too-much-memory", "the callers of Sluice hold too much memory, or this one does",
+		"try again later; see limits.memory in the configuration of Sluice"}
 	NoSeat = Message{"no-seat", "too many requests wait to be passed to the apiserver",
 		"try again later; see limits.seats in the configuration of Sluice"}
 	NoPlace = Message{"no-place", "too many requests of unauthenticated callers are in flight to the apiserver",
@@ -78,7 +78,7 @@ var (
 
 // All are the messages.
 var All = []Message{
-	TooMany, NoSeat, NoPlace, PassBudget,
+	TooMuch, NoSeat, NoPlace, PassBudget,
 	Ambiguous, TooManyHeaders, SlowBody, BadBody, Unnamed,
 	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, Revoked,
 	TooSlow, Unwritable, NotProven, Discarded,

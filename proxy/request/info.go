@@ -14,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
 	"sluice/proxy/limits"
 	"sluice/proxy/trace"
@@ -53,7 +52,7 @@ type Identity struct {
 	// Acting is the authenticated caller, nil if it has no name. Impersonated is the user that it acts
 	// for, once Sluice has authorized that.
 	Acting, Impersonated user.Info
-	Account              accounts.Account // for whom the request counts; set by flow control
+	Account              limits.Account // for whom the request counts; set by flow control
 }
 
 // Record is the course of the request. It is written where something happens, and read by the access log, the audit log,
@@ -88,14 +87,6 @@ func (i *Identity) Waits() limits.Caller {
 		u = i.Impersonated
 	}
 	return limits.Caller{Group: i.Account.Group, Name: i.Account.Name, System: limits.IsSystem(u)}
-}
-
-// Memory returns the resource that bodies of the request and of its response take memory of.
-func (i *Identity) Memory() accounts.Resource {
-	if i.Caller == Unauthenticated {
-		return accounts.Unverified
-	}
-	return accounts.Bodies
 }
 
 // Caller is how a request was authenticated.

@@ -21,8 +21,8 @@ type queue struct {
 	leave   map[string]func()
 }
 
-func newQueue(filling func(bool)) *queue {
-	return &queue{fills: newFills(filling), leave: map[string]func(){}}
+func newQueue() *queue {
+	return &queue{fills: newFills(), leave: map[string]func(){}}
 }
 
 // add adds a fill that a user of the same name has started.
@@ -72,7 +72,7 @@ func (q *queue) expect(t *testing.T, names ...string) {
 
 func TestFillsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(nil)
+		q := newQueue()
 		var first []string
 		for i := range maxFills {
 			first = append(first, string(rune('a'+i)))
@@ -91,7 +91,7 @@ func TestFillsAreBounded(t *testing.T) {
 
 func TestLargeFillsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(nil)
+		q := newQueue()
 		q.add(t, "huge", 100*fillBytes)
 		q.add(t, "small", 1<<20)
 		q.add(t, "huge too", 100*fillBytes)
@@ -106,74 +106,9 @@ func TestLargeFillsWaitForEachOther(t *testing.T) {
 	})
 }
 
-func TestFillingIsToldOfTheFirstAndTheLastFill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []bool // guarded by fills.mu
-		q := newQueue(func(filling bool) { told = append(told, filling) })
-		expect := func(want ...bool) {
-			t.Helper()
-			synctest.Wait()
-			q.fills.mu.Lock()
-			defer q.fills.mu.Unlock()
-			if !slices.Equal(told, want) {
-				t.Errorf("told %v, want %v", told, want)
-			}
-		}
-		q.add(t, "huge", 100*fillBytes)
-		q.add(t, "huge too", 100*fillBytes)
-		q.add(t, "waits", 100*fillBytes)
-		q.end("huge")
-		q.end("huge too")
-		expect(true)
-		time.Sleep(time.Second)
-		q.end("waits")
-		q.add(t, "later", 1)
-		expect(true, false)
-		time.Sleep(fillingRest * time.Second)
-		expect(true, false, true)
-	})
-}
-
-// A conversion webhook that does not answer makes fills hang, which are repeated.
-func TestFillsThatHangAreToldASixthOfTheTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var since time.Time
-		var total time.Duration
-		f := newFills(func(filling bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			if !filling {
-				total += time.Since(since)
-			}
-			since = time.Now()
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		var all sync.WaitGroup
-		for i := range 3 {
-			all.Go(func() {
-				time.Sleep(time.Duration(i) * 20 * time.Second)
-				for ctx.Err() == nil {
-					leave, err := f.enter(ctx, 1, "jane")
-					if err == nil {
-						time.Sleep(time.Minute)
-					}
-					leave()
-					time.Sleep(time.Second)
-				}
-			})
-		}
-		all.Wait()
-		if total < 5*time.Minute || total > 11*time.Minute {
-			t.Errorf("told for %s of an hour", total)
-		}
-	})
-}
-
 func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(nil)
+		q := newQueue()
 		for i := range maxFills {
 			q.add(t, string(rune('a'+i)), 1)
 		}
@@ -199,7 +134,7 @@ func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 		for _, leave := range q.leave {
 			leave()
 		}
-		if _, n, _ := q.fills.queue.Numbers(); n != 0 {
+		if _, n, _ := q.fills.Queue.Numbers(); n != 0 {
 			t.Errorf("%d places are taken", n)
 		}
 	})
@@ -207,7 +142,7 @@ func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 
 func TestUsersTakeTurnsToFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(nil)
+		q := newQueue()
 		const most = maxFills * 3 / 4 // places of one user
 		var first []string
 		for i := range 2 * maxFills {
@@ -248,7 +183,7 @@ func TestEveryFillGivesItsPlaceBack(t *testing.T) {
 				pass(fillPlaceFor / 2) // less than after which a place is taken back
 				e.CheckPlayed(t)
 				for _, f := range []*fills{&e.registry.descriptions, &e.registry.fills} {
-					if _, running, waiting := f.queue.Numbers(); running != 0 || waiting != 0 {
+					if _, running, waiting := f.Numbers(); running != 0 || waiting != 0 {
 						t.Errorf("%d places are taken, %d fills wait", running, waiting)
 					}
 				}
@@ -274,7 +209,7 @@ func TestResumedStoresTakeTurnsToBeCompared(t *testing.T) {
 			}
 		}
 		pass(fillPlaceFor / 2)
-		if _, _, n := e.registry.fills.queue.Numbers(); n != 1 {
+		if _, _, n := e.registry.fills.Queue.Numbers(); n != 1 {
 			t.Errorf("%d wait", n)
 		}
 		leave()

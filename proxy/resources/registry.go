@@ -46,9 +46,6 @@ type Options struct {
 	// Watches is called when a watch of a resource is open at the apiserver. It returns a function
 	// that is called when that watch is closed. Nil counts none.
 	Watches func(group, version, resource string) (closed func())
-	// Filling is called when stores begin to be filled, and when none is any more or they have been for long; it must not
-	// block. It may be nil.
-	Filling func(bool)
 }
 
 // Registry holds the cached resources. It is safe for concurrent use.
@@ -81,7 +78,7 @@ func New(o Options) *Registry {
 	r := &Registry{
 		options: o, exclude: map[string]bool{}, entries: entries{m: map[schema.GroupVersionResource]*entry{}},
 		room: room{limit: o.Limits.Bytes}, notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(),
-		descriptions: newFills(nil), fills: newFills(o.Filling),
+		descriptions: newFills(), fills: newFills(),
 	}
 	r.definitions = definitions{
 		upstream: o.Upstream, watches: o.Watches, log: o.Log, entries: &r.entries, goroutines: &r.goroutines,

@@ -5,20 +5,23 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 const (
 	// WriteTimeout is how long a client may take to accept a piece of writePiece bytes: 9 KB/s.
 	WriteTimeout = 30 * time.Second
 	writePiece   = 256 << 10
+	// ResponseTimeout bounds a response that does not last, as at the apiserver.
+	ResponseTimeout = time.Minute
+	// blockedFor is how long a write takes at least that the client has blocked.
+	blockedFor = time.Second
 	// stalledAfter is how long a client that reads does not keep a write waiting.
 	stalledAfter = 5 * time.Second
 )
 
 // WriteDeadline writes to a client that must accept each piece within WriteTimeout. Between writes
-// there is no deadline: a quiet watch is not a slow client. One goroutine writes; EndWithin and
-// BlockedFor may be called at any time.
+// there is no deadline: a quiet watch is not a slow client. One goroutine writes; EndWithin may be
+// called at any time.
 //
 // It uses a timer instead of a deadline of the connection around each write, because over HTTP/2
 // setting a deadline costs a message to the goroutine of the connection. The timer is not set and stopped
@@ -34,9 +37,7 @@ type WriteDeadline struct {
 	end     atomic.Int64  // of all writes; 0 for none
 	set     atomic.Bool   // the timer is set
 	stalled atomic.Bool   // a write has failed after stalledAfter
-
-	text   atomic.Pointer[byte] // the first byte of what Hold was told
-	length atomic.Int64
+	blocked atomic.Bool   // a write has taken blockedFor
 }
 
 // expiring is since while expire cuts a write.
@@ -105,15 +106,6 @@ func (d *WriteDeadline) Expired() bool {
 	}
 }
 
-// BlockedFor returns for how long the client has not accepted the current write; 0 between writes.
-func (d *WriteDeadline) BlockedFor(now time.Time) time.Duration {
-	since := d.since.Load()
-	if since <= 0 {
-		return 0
-	}
-	return now.Sub(d.made) + 1 - time.Duration(since)
-}
-
 // arm starts the deadline of a write, which fails at once if an earlier deadline has expired.
 func (d *WriteDeadline) arm() {
 	if d.Expired() {
@@ -141,7 +133,7 @@ func (d *WriteDeadline) Stalled() bool { return d.Expired() || d.stalled.Load() 
 
 // failed is called when a write has failed, before disarm.
 func (d *WriteDeadline) failed() {
-	if d.BlockedFor(time.Now()) > stalledAfter {
+	if since := d.since.Load(); since > 0 && d.now()-since > int64(stalledAfter) {
 		d.stalled.Store(true)
 	}
 }
@@ -149,10 +141,17 @@ func (d *WriteDeadline) failed() {
 // disarm ends the deadline of a write. If expire has begun, disarm waits for it, so that expire does
 // not use w after the handler has returned.
 func (d *WriteDeadline) disarm() {
-	if d.since.Swap(0) == expiring {
+	switch since := d.since.Swap(0); {
+	case since == expiring:
 		<-d.expired
+	case d.now()-since > int64(blockedFor):
+		d.blocked.Store(true)
 	}
 }
+
+// WasBlocked reports whether the client has blocked a write since the last call: then the response should hold no more than it is
+// about to write.
+func (d *WriteDeadline) WasBlocked() bool { return d.blocked.Load() && d.blocked.Swap(false) }
 
 // Write writes p to out, which must lead to the client, in pieces with a deadline each.
 func (d *WriteDeadline) Write(out io.Writer, p []byte) (written int, err error) {
@@ -169,15 +168,6 @@ func (d *WriteDeadline) Write(out io.Writer, p []byte) (written int, err error) 
 	}
 	return written, err
 }
-
-// Hold tells that the response holds a long text while it is written, until Hold is called with nil.
-func (d *WriteDeadline) Hold(text []byte) {
-	d.length.Store(int64(len(text)))
-	d.text.Store(unsafe.SliceData(text))
-}
-
-// Held returns the long text that the response holds: its first byte, and its length in bytes.
-func (d *WriteDeadline) Held() (text *byte, bytes int64) { return d.text.Load(), d.length.Load() }
 
 // Flush sends what has been written.
 func (d *WriteDeadline) Flush() error {

@@ -18,7 +18,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
 	"sluice/proxy/fault"
 )
@@ -51,8 +50,8 @@ func newProcess(names bool) *process {
 	p.objects.WithLabelValues("", "v1", "pods").Set(10006)
 	gauge("sluice_watchers", store...).WithLabelValues("", "v1", "pods").Set(2204)
 	gauge("sluice_config_last_reload_successful").WithLabelValues().Set(1)
-	gauge("sluice_account_used", "resource").WithLabelValues("requests").Set(71e6)
-	gauge("sluice_account_total", "resource").WithLabelValues("requests").Set(1e9)
+	gauge("sluice_held_bytes", "ledger").WithLabelValues("users").Set(71e6)
+	gauge("sluice_held_limit_bytes", "ledger").WithLabelValues("users").Set(1e9)
 	p.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_request_total"},
 		[]string{"verb", "group", "version", "resource", "code", "source", "reason"})
 	p.registry.MustRegister(p.requests)
@@ -61,7 +60,7 @@ func newProcess(names bool) *process {
 		Upstream: func() Upstream { return Upstream{Address: "https://apiserver:6443", Probed: true} },
 	}
 	if names {
-		o.Heaviest = func(accounts.Resource) string { return `user:<script>canary()</script>` }
+		o.Heaviest = func(string) string { return `user:<script>canary()</script>` }
 	}
 	p.clients = clients.NewTable()
 	o.Clients, o.Names = p.clients, names
@@ -149,9 +148,9 @@ func TestPageShowsTheMetrics(t *testing.T) {
 			t.Errorf("%s is %v; the page shows %q, JSON %v", tt.metric, v, got, tt.json)
 		}
 	}
-	limits := p.cells(t, "/limits")
-	if used := p.value(t, "sluice_account_used", "requests"); limits["requests/used"] != size(used) || limits["requests/full"] != "7.1\u00a0%" {
-		t.Errorf("limits: %v", limits)
+	scarce := p.cells(t, "/limits")
+	if scarce["memory of users/used"] != size(71e6) || scarce["memory of users/full"] != "7.1\u00a0%" || scarce["%memory of users"] != "0.071" {
+		t.Errorf("limits: %v", scarce)
 	}
 	if own := p.cells(t, "/r/reports.v1.sbom.example"); own["version"] != cells["pods.v1/version"] {
 		t.Errorf("page of a resource: %v", own)

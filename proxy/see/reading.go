@@ -6,6 +6,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/limits"
 )
 
 // reading is all metrics of the process at one moment.
@@ -116,7 +117,7 @@ var cheaper = map[string]bool{"small-read": true, "get-latest": true, "not-a-rea
 
 // byAnybody are refusals that callers without credentials can cause.
 var byAnybody = map[string]bool{
-	"too-many-strangers": true, "too-many-unverified": true, "too-many-unauthenticated": true, "too-many-headers": true,
+	"too-many-unauthenticated": true, "too-many-headers": true,
 }
 
 func (r reading) totals() totals {
@@ -128,7 +129,7 @@ func (r reading) totals() totals {
 	r.each("sluice_request_total", func(l labels, v float64) {
 		t.requests += v
 		reason := l.of("reason")
-		if l.of("source") == "gateway" && strings.HasPrefix(reason, "too-many-") && !byAnybody[reason] {
+		if l.of("source") == "gateway" && (reason == limits.TooMuch || strings.HasPrefix(reason, "too-many-")) && !byAnybody[reason] {
 			t.refused += v
 		}
 		if code := l.of("code"); l.of("source") == "upstream" && (code == "401" || code == "403" || code == "429") {

@@ -11,8 +11,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
+	"sluice/proxy/limits"
 	"sluice/proxy/why"
 )
 
@@ -35,8 +35,8 @@ type Options struct {
 	Upstream func() Upstream
 	// Stopping reports whether the process is being shut down.
 	Stopping func() bool
-	// Heaviest returns the name of the account that holds most of a resource. Nil shows no names of callers.
-	Heaviest func(accounts.Resource) string
+	// Heaviest returns the name of the group of callers that holds most of a ledger. Nil shows no names of callers.
+	Heaviest func(ledger string) string
 	// Clients counts the costs of clients; nil shows none. Names are shown if Names is set.
 	Clients *clients.Table
 	Names   bool
@@ -327,21 +327,21 @@ func (s *Sampler) since(r *Resource, now time.Time) {
 // limits returns everything that is scarce.
 func (s *Sampler) limits(r reading) (all []Limit) {
 	of := func(metric, name string) float64 {
-		return r.sum(metric, func(l labels) bool { return l.of("resource") == name })
+		return r.sum(metric, func(l labels) bool { return l.of("ledger") == name })
 	}
-	for _, resource := range accounts.All() {
-		name := resource.String()
+	for _, ledger := range []string{limits.UsersLedger, limits.UnauthenticatedLedger} {
 		l := Limit{
-			Name: name, Unit: resource.Row().Unit, SetBy: strings.ReplaceAll(resource.Row().Total, "`", ""), Used: of("sluice_account_used", name), Total: of("sluice_account_total", name),
-			Largest: new(of("sluice_account_largest", name)), Refused: new(of("sluice_account_refused_total", name)),
+			Name: "memory of " + ledger, Unit: "bytes", SetBy: "limits.memory", Used: of("sluice_held_bytes", ledger),
+			Total: of("sluice_held_limit_bytes", ledger), Largest: new(of("sluice_held_largest_bytes", ledger)),
+			Refused: new(of("sluice_held_refused_total", ledger)),
 		}
 		if s.options.Heaviest != nil && l.Used > 0 {
-			l.By = s.options.Heaviest(resource)
+			l.By = s.options.Heaviest(ledger)
 		}
 		all = append(all, l)
 	}
 	for _, l := range []struct{ name, unit, used, total, setBy string }{
-		{"memory of callers", "bytes", "sluice_account_memory_bytes", "sluice_account_memory_limit_bytes", "limits.memory"},
+		{"memory of the process", "bytes", "sluice_memory_used_bytes", "sluice_memory_limit_bytes", "limits.memory"},
 		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes", "cache.maxBytes"},
 		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes", "cache.encodedBytes, or what the rest of the memory leaves"},
 	} {

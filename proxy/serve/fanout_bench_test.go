@@ -45,7 +45,6 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 		resources := new(concurrent)
 		e := newEnv(b, c, Options{
 			Resources: resources, Encoded: tree.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(2),
-			SlowReaders: flowcontrol.NewSlowReaders(),
 		})
 		resources.env = e
 		pod := harness.Pods(1, "shop", 1)[0]

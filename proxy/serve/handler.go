@@ -53,8 +53,6 @@ type Options struct {
 	CPU *flowcontrol.CPU
 	// Queue has the places at the apiserver; required.
 	Queue *limits.Queue
-	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
-	SlowReaders *flowcontrol.SlowReaders
 }
 
 // Handler serves gets, lists and watches from the watch cache.
@@ -73,9 +71,9 @@ func New(o Options) *Handler {
 	h := &Handler{
 		options: o,
 		plans:   plan.Options{Resources: o.Resources, Access: o.Access, Indexes: o.Encoded, Strict: o.Strict, Features: o.Features},
-		lists:   list.Server{Encoded: o.Encoded, CPU: o.CPU, SlowReaders: o.SlowReaders},
+		lists:   list.Server{Encoded: o.Encoded, CPU: o.CPU},
 		watches: watch.Server{
-			Access: o.Access, Resources: o.Resources, Encoded: o.Encoded, CPU: o.CPU, SlowReaders: o.SlowReaders,
+			Access: o.Access, Resources: o.Resources, Encoded: o.Encoded, CPU: o.CPU,
 			Draining: o.Draining, Spread: o.Spread, Metrics: o.Metrics.watches,
 		},
 	}

@@ -66,6 +66,10 @@ func Attacks() []Attack {
 		}},
 		{Name: "idle-admin", What: "19,800 idle connections to the admin listener", Admin: true, Attacker: Connections{Count: 19_800}},
 		{Name: "admin-headers", What: "800 unfinished headers of 1 MB to the admin listener", Admin: true, Attacker: Connections{Count: 800, Header: 1_000_000}},
+		{Name: "pings", What: "20 connections that send PING frames", Attacker: Frames{Connections: 20, Kind: Pings}},
+		{Name: "windows", What: "20 connections that send WINDOW_UPDATE frames of a byte", Attacker: Frames{Connections: 20, Kind: Windows}},
+		{Name: "empty-data", What: "20 connections that send empty DATA frames", By: Editors, Attacker: Frames{Connections: 20, Kind: Empty, Path: configMaps}},
+		{Name: "pieces", What: "20 connections that send DATA frames of a byte", By: Editors, Attacker: Frames{Connections: 20, Kind: Pieces, Path: configMaps}},
 		{Name: "stalled-posts", What: "70 POSTs of 1 MiB with unknown tokens that stall", Attacker: stalled},
 	}
 }

@@ -19,14 +19,14 @@ import (
 
 // limited is the configuration of a gateway that compares often and has little room, but for the path of its audit log.
 const limited = "{apiVersion: sluice/v1alpha1, kind: Configuration, cache: {checkEvery: 1s}, audit: {path: %s}," +
-	" limits: {connections: 8, upstreamStreams: 1}}"
+	" limits: {memory: 134217728}}"
 
 // lost is the alert of a lost event. It ends by itself: the store is rebuilt.
 const lost = "SluiceStoreMismatch limited"
 
 // refused are the alerts that faults of a relay, limits, and a pipe that nobody reads fire.
 var refused = []string{
-	"SluiceAuditIncomplete limited", "SluiceRefusesRequests limited", "SluiceRefusesConnections limited",
+	"SluiceAuditIncomplete limited", "SluiceRefusesRequests limited", "SluiceRevokes limited",
 	"SluiceStoreNotSynced relayed", "SluiceWatchesPass",
 }
 
@@ -142,7 +142,7 @@ func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 			open[0].Close()
 			open = open[1:]
 		}
-		connect(limited, "nobody").Close() // a user with fewer, for whom one of the others is closed
+		connect(limited, "nobody").Close() // a user who holds less, for whom something of the other is revoked
 	})
 	stopWatching := repeat(t, func(context.Context) { // a watch that passes stays open
 		resp, err := s.Raw("admin-cert").Open(ctx, harness.Request{Path: "/api/v1/events?watch=1"})

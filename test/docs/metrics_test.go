@@ -100,8 +100,6 @@ func TestMetricsPageListsEveryName(t *testing.T) {
 		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/serve/outcome", `\b(?:Hit|Pass) += "([a-z-]+)"`, "`%`"},
 		{"proofs", "cache", `\bProof += "([a-z-]+)"`, "`%`"},
-		{"reasons", "proxy/flowcontrol", `\bconst \w+ = "([a-z-]+)"`, "`%`"},
-		{"reasons", "proxy/accounts", `Name: "([a-z-]+)"`, "`too-many-%`"},
 		{"decisions", "proxy/connect", `decision\w+ += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 	} {

@@ -59,7 +59,7 @@ var tasks = []task{
 	},
 	{
 		"The alert SluiceRefusesRequests fires. What is its cause?", alert, []string{"SluiceRefusesRequests", "/clients?by=refused", "who is refused"}, nil,
-		"clients --sort-by refused -o wide", []string{"greedy/1.0", "too-many-streams: open fewer watches that pass, or raise limits.upstreamStreams"},
+		"clients --sort-by refused -o wide", []string{"greedy/1.0", "too-much-memory: hold less"},
 	},
 	{
 		"Sluice says that it is overloaded. What is the runbook?", "/", []string{"Overloaded:"},
@@ -67,10 +67,10 @@ var tasks = []task{
 		"status", []string{"Overloaded:", "docs/deploying.md#sluicerefusesrequests"},
 	},
 	{
-		"Who is refused?", "/limits", []string{"streams", "100 %", "limits.upstreamStreams", "user:admin"},
+		"Who is refused?", "/limits", []string{"memory of users", "limits.memory", "user:admin"},
 		[]step{
 			{"Who is refused, and why", []string{"greedy/1.0"}},
-			{"greedy/1.0", []string{"too-many-streams", "raise limits.upstreamStreams"}},
+			{"greedy/1.0", []string{"too-much-memory", "raise limits.memory"}},
 		},
 		"status", nil,
 	},
@@ -147,7 +147,7 @@ func startTasks(t *testing.T) *harness.Sluice {
 	t.Helper()
 	c := harness.Start(t)
 	s := c.StartSluice(t, harness.SluiceOptions{
-		Binary: "sluice", Config: "{apiVersion: sluice/v1alpha1, kind: Configuration, limits: {upstreamStreams: 1}}",
+		Binary: "sluice", Config: "{apiVersion: sluice/v1alpha1, kind: Configuration, limits: {memory: 134217728}}",
 	})
 	ns := c.Namespace(t)
 	if err := c.CreatePods(t.Context(), harness.Pods(300, ns, 1)); err != nil {
@@ -181,10 +181,11 @@ func startTasks(t *testing.T) *harness.Sluice {
 			if err != nil {
 				return err
 			}
-			_ = resp.Body.Close()
 			if resp.StatusCode != http.StatusTooManyRequests {
+				t.Cleanup(func() { _ = resp.Body.Close() }) // the watch stays open
 				return fmt.Errorf("%s", resp.Status)
 			}
+			_ = resp.Body.Close()
 		}
 		return nil
 	})
@@ -192,7 +193,7 @@ func startTasks(t *testing.T) *harness.Sluice {
 		text, err := s.AdminGet("/see/v1alpha1/clients")
 		page, failed := s.AdminGet("/")
 		text, err = text+page, errors.Join(err, failed)
-		for _, want := range []string{"too-many-streams", `"passedBecause": "excluded"`, "/r/pods.v1", "Overloaded:"} {
+		for _, want := range []string{"too-much-memory", `"passedBecause": "excluded"`, "/r/pods.v1", "Overloaded:"} {
 			if err == nil && !strings.Contains(text, want) {
 				err = fmt.Errorf("no %s yet", want)
 			}

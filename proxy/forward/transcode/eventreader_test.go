@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -12,7 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/proxy/accounts"
+	"sluice/proxy/limits"
 )
 
 func TestEventsAreFoundHoweverTheStreamIsSplit(t *testing.T) {
@@ -82,7 +81,7 @@ func (zeros) Read(p []byte) (int, error) {
 // newReservation returns an empty reservation of an account that may take so many bytes, and a function that
 // returns how many it has taken.
 func newReservation(bytes int64) (*reservation, func() int64) {
-	l := accounts.New(accounts.Totals{accounts.Bodies: bytes * 4 / 3}, math.MaxInt64)
-	g, _ := l.Account(accounts.ByUser("jane")).Take(accounts.Bodies, 0)
-	return &reservation{grant: g}, func() int64 { return l.Usage(accounts.Bodies).Used }
+	l := limits.NewLedger(bytes*4/3*16/15 + 16)
+	g, _ := l.Take(limits.Caller{Group: "jane", Name: "jane"}, 0)
+	return &reservation{grant: g}, func() int64 { return l.Usage().Held }
 }

@@ -41,7 +41,7 @@ func Begin(r *http.Request) *Exchange {
 		return nil
 	}
 	e := &Exchange{info: info, target: t}
-	e.memory.grant, _ = info.Account.Take(info.Memory(), 0)
+	e.memory.grant, _ = info.Account.Take(0)
 	return e
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
@@ -20,12 +19,12 @@ func TestWriteThatIsNotKeptIsNotRepeated(t *testing.T) {
 	long := thing + strings.Repeat(" ", 3<<20)
 	for _, tt := range []struct {
 		name, body string
-		totals     accounts.Totals
-	}{{"long", long, accounts.Totals{accounts.Bodies: 1 << 30}}, {"account", thing, accounts.Totals{}}} {
+		held       int64
+	}{{"long", long, 1 << 30}, {"account", thing, 0}} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := &jsonServer{respond: respondStored}
 			e := newEnv(t, server.ServeHTTP)
-			e.Accounts.SetTotals(tt.totals)
+			e.Memory.Users.SetTotal(tt.held)
 			resp := post(t, e, "application/json", "application/cbor", tt.body)
 			if requests := server.takeRequests(); resp.StatusCode != 406 || len(requests) != 1 || requests[0].body != tt.body {
 				t.Errorf("%s after %d requests", resp.Status, len(requests))
@@ -87,7 +86,7 @@ func TestAccountBoundsWritesAndGetsItsMemoryBack(t *testing.T) {
 		return post(t, e, "application/json", "application/cbor", thing).StatusCode
 	}
 	const quota = 3 * transcode.WriteReserve
-	e.Accounts.SetTotals(accounts.Totals{accounts.Unverified: quota * 4 / 3})
+	e.Memory.Unauthenticated.SetTotal(quota*4/3*16/15 + 16)
 	const writes = quota/transcode.WriteReserve + 1 // each reserves a little more than WriteReserve
 	codes := make(chan int, writes)
 	var all sync.WaitGroup
@@ -117,10 +116,8 @@ func TestAccountBoundsWritesAndGetsItsMemoryBack(t *testing.T) {
 // expectNothingTaken fails the test unless no client holds memory.
 func expectNothingTaken(t *testing.T, e *forwardtest.Env) {
 	t.Helper()
-	for _, r := range []accounts.Resource{accounts.Bodies, accounts.Unverified} {
-		if used := e.Accounts.Usage(r).Used; used != 0 {
-			t.Errorf("%s: %d bytes are taken", r, used)
-		}
+	if users, others := e.Memory.Users.Usage().Held, e.Memory.Unauthenticated.Usage().Held; users != 0 || others != 0 {
+		t.Errorf("%d and %d bytes are taken", users, others)
 	}
 }
 

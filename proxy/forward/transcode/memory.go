@@ -1,6 +1,6 @@
 package transcode
 
-import "sluice/proxy/accounts"
+import "sluice/proxy/limits"
 
 // Limits of the memory that responses take, in bytes.
 const (
@@ -26,11 +26,11 @@ const maxDepth = 128
 // reservation is the memory that one request has taken from the account of its caller. It belongs to one
 // goroutine at a time.
 type reservation struct {
-	grant *accounts.Grant
+	grant *limits.Hold
 	size  int64 // bytes
 }
 
-// reserve grows the reservation to at least n bytes. The error is an *accounts.Refused.
+// reserve grows the reservation to at least n bytes. The error is an *limits.Refused.
 func (r *reservation) reserve(n int64) error {
 	if n <= r.size {
 		return nil

@@ -38,7 +38,7 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 	}
 	out := newResponseWriter(w, r, work, encode.Growth*int64(len(o.Data)), func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
-	out.track(s.SlowReaders, p.Info)
+	out.track(p.Info)
 	if err = out.reserve(); err == nil && long {
 		err = out.claim(longest)
 	}

@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"sluice/cache"
-	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
@@ -59,13 +58,13 @@ func TestGetThatCannotBeEncodedPasses(t *testing.T) {
 // observed is a response that takes note of what its caller holds while it is written.
 type observed struct {
 	*httptest.ResponseRecorder
-	ledger *accounts.Ledger
+	ledger *limits.Ledger
 	held   int64
 }
 
 // Write implements io.Writer.
 func (o *observed) Write(p []byte) (int, error) {
-	o.held = max(o.held, o.ledger.Usage(accounts.Held).Used)
+	o.held = max(o.held, o.ledger.Usage().Held)
 	return o.ResponseRecorder.Write(p)
 }
 
@@ -73,23 +72,23 @@ func (o *observed) Write(p []byte) (int, error) {
 func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
 	const length = 300 << 10
 	for _, url := range []string{oneFoo, foosPath + "?resourceVersion=0"} {
-		e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 		long := servetest.Foo(1, 4)
 		long.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
 		e.Apply(cache.Modified, long)
-		e.Accounts = accounts.New(accounts.Totals{accounts.Held: 64 << 10}, 1<<30)
+		e.Held = limits.NewLedger(64 << 10)
 		pretty := http.Header{"Accept": {"application/json;pretty=1"}} // made for each reader
 		w := httptest.NewRecorder()
-		if outcome := e.Do(w, e.Request(url, pretty)); w.Code != http.StatusTooManyRequests || outcome.Reason != "too-many-held" {
+		if outcome := e.Do(w, e.Request(url, pretty)); w.Code != http.StatusTooManyRequests || outcome.Reason != limits.TooMuch {
 			t.Errorf("%s: code %d, %+v, without memory", url, w.Code, outcome)
 		}
-		e.Accounts = accounts.New(accounts.Totals{accounts.Held: 1 << 30}, 1<<30)
-		o := &observed{ResponseRecorder: httptest.NewRecorder(), ledger: e.Accounts}
+		e.Held = limits.NewLedger(1 << 30)
+		o := &observed{ResponseRecorder: httptest.NewRecorder(), ledger: e.Held}
 		e.Do(o, e.Request(url, pretty))
 		if o.Code != http.StatusOK || o.held < length || o.held > 3*length {
 			t.Errorf("%s: code %d: %d bytes are held of %d", url, o.Code, o.held, o.Body.Len())
 		}
-		if n := e.Accounts.Usage(accounts.Held).Used; n != 0 {
+		if n := e.Held.Usage().Held; n != 0 {
 			t.Errorf("%s: %d bytes are held in the end", url, n)
 		}
 	}
@@ -98,12 +97,12 @@ func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
 // Clients of one object of 1 MiB, whose text takes 6, had 600 texts made before the first one counted.
 func TestTextOfALongObjectCountsBeforeItIsMade(t *testing.T) {
 	const length = 300 << 10
-	e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
+	e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 	long := servetest.Foo(1, 4)
 	long.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
 	e.Apply(cache.Modified, long)
 	for held, want := range map[int64]int{2 * length: http.StatusTooManyRequests, 20 * length: http.StatusOK} {
-		e.Accounts = accounts.New(accounts.Totals{accounts.Held: held}, 1<<30)
+		e.Held = limits.NewLedger(held)
 		w := httptest.NewRecorder()
 		if e.Do(w, e.Request(oneFoo, nil)); w.Code != want {
 			t.Errorf("with %d bytes: code %d, want %d", held, w.Code, want)

@@ -21,8 +21,6 @@ type Server struct {
 	Encoded *tree.Budget
 	// CPU shares the processors among users; nil lets everybody work at once.
 	CPU *flowcontrol.CPU
-	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
-	SlowReaders *flowcontrol.SlowReaders
 }
 
 // List answers a list, or returns why it passes.
@@ -46,8 +44,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	e := encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)
 	out := newResponseWriter(w, r, work, encode.Growth*l.bytes, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
-	out.track(s.SlowReaders, p.Info)
-	out.reader.Hold(p.Resource.Store, state)
+	out.track(p.Info)
 	return out.outcome(p, l.write(out, e))
 }
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"sluice/codec/splice"
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
@@ -28,12 +28,12 @@ type responseWriter struct {
 	header   func(http.Header) // sets the headers
 	client   *response.WriteDeadline
 	accepted splice.Coding
-	coding   splice.Coding       // of the body, once it is started
-	failed   bool                // a write has failed
-	encoded  *int64              // counts what is compressed, before that; nil counts nothing
-	reader   *flowcontrol.Reader // counts the buffers
-	counted  int64               // bytes that reader counts
-	expected int                 // estimated bytes of text, at most a piece
+	coding   splice.Coding // of the body, once it is started
+	failed   bool          // a write has failed
+	encoded  *int64        // counts what is compressed, before that; nil counts nothing
+	hold     *limits.Hold  // counts the buffers
+	counted  int64         // bytes of hold
+	expected int           // estimated bytes of text, at most a piece
 
 	stream  *splice.Stream
 	pending []*splice.Block // of a body that is not started
@@ -53,21 +53,22 @@ var (
 
 // newResponseWriter returns the writer of a response of about so many bytes; header is called before its first byte.
 func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol.Work, bytes int64, header func(http.Header)) *responseWriter {
-	accepted := response.Accepted(r.Header)
+	accepted, client := response.Accepted(r.Header), response.NewWriteDeadline(w)
+	client.EndWithin(response.ResponseTimeout)
 	return &responseWriter{
-		w: w, work: work, header: header, client: response.NewWriteDeadline(w), accepted: accepted,
+		w: w, work: work, header: header, client: client, accepted: accepted,
 		stream: splice.NewStream(accepted), expected: int(min(bytes, encode.PieceSize)),
 	}
 }
 
-// track counts the buffers for the caller.
-func (w *responseWriter) track(readers *flowcontrol.SlowReaders, info *request.Info) {
+// track counts the buffers for the caller. The response ends in favor of others.
+func (w *responseWriter) track(info *request.Info) {
 	w.encoded = &info.Encoded
-	w.reader = readers.Track(info.Account, w.client, func() { w.client.EndWithin(0) })
+	w.hold, _ = info.Account.TakeUntil(0, func() { w.client.EndWithin(0) })
 }
 
 // reserve makes buf long enough for a piece, or for all of a short response. A response out of memoized text needs no
-// piece, and holds none while its client is slow. The error is an *accounts.Refused.
+// piece, and holds none while its client is slow. The error is an *limits.Refused.
 func (w *responseWriter) reserve() error {
 	switch {
 	case cap(w.buf) > 0:
@@ -79,16 +80,16 @@ func (w *responseWriter) reserve() error {
 	return w.count()
 }
 
-// count counts the buffers. The error is an *accounts.Refused.
+// count counts the buffers. The error is an *limits.Refused.
 func (w *responseWriter) count() error { return w.claim(int64(cap(w.buf) + cap(w.scratch))) }
 
 // claim counts so many bytes, for a text that has yet to be made, until the buffers are counted. The error is an
-// *accounts.Refused.
+// *limits.Refused.
 func (w *responseWriter) claim(bytes int64) error {
 	if bytes == w.counted {
 		return nil
 	}
-	err := w.reader.Buffer(bytes)
+	err := w.hold.Resize(bytes)
 	if err == nil {
 		w.counted = bytes
 	}
@@ -98,12 +99,12 @@ func (w *responseWriter) claim(bytes int64) error {
 // outcome returns the outcome of a request whose response has ended with an error, or nil: before its first byte it passes,
 // or is refused.
 func (w *responseWriter) outcome(p *plan.Plan, err error) error {
-	refused, tooMuch := errors.AsType[*accounts.Refused](err)
+	refused, tooMuch := errors.AsType[*limits.Refused](err)
 	switch {
 	case err == nil:
 		return nil
-	case w.reader.Ended() || tooMuch && w.started:
-		p.Info.Outcome.Reason = flowcontrol.TooSlow
+	case w.hold.Revoked() || tooMuch && w.started:
+		p.Info.Outcome.Reason = limits.TooMuch
 		return err
 	case w.started:
 		return err
@@ -117,7 +118,7 @@ func (w *responseWriter) outcome(p *plan.Plan, err error) error {
 // the connection may still read them.
 func (w *responseWriter) release() {
 	w.client.Stop()
-	w.reader.Done()
+	w.hold.Release()
 	for _, b := range []*[]byte{&w.buf, &w.scratch} {
 		switch n := cap(*b); {
 		case w.failed:

@@ -8,8 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/cache"
-	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -51,7 +50,7 @@ func (l *loop) endAs(how request.WatchEnd) bool {
 
 // endOf returns how a watch ends because of an error.
 func (l *loop) endOf(err error) request.WatchEnd {
-	_, refused := errors.AsType[*accounts.Refused](err)
+	_, refused := errors.AsType[*limits.Refused](err)
 	switch denied := l.recheck.denied.Load(); {
 	case denied == errTooSlow, denied == nil && l.out.client.Stalled():
 		return request.ClientStalled
@@ -70,9 +69,9 @@ func (l *loop) endOf(err error) request.WatchEnd {
 }
 
 func (l *loop) endTracking() {
-	l.reader.Done()
-	if l.reader.Ended() {
-		l.plan.Info.Outcome.Reason = flowcontrol.TooSlow
+	l.hold.Release()
+	if l.hold.Revoked() {
+		l.plan.Info.Outcome.Reason = limits.TooMuch
 	}
 }
 
@@ -81,7 +80,7 @@ func (l *loop) endTracking() {
 func (l *loop) endWith(err error) {
 	l.endAs(l.endOf(err))
 	var status *apierrors.StatusError
-	refused, tooMuch := errors.AsType[*accounts.Refused](err)
+	refused, tooMuch := errors.AsType[*limits.Refused](err)
 	switch {
 	case tooMuch:
 		status = &apierrors.StatusError{ErrStatus: refused.Status()}

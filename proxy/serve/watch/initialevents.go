@@ -104,16 +104,16 @@ func (l *loop) gather(o *tree.Object) error {
 	return l.spill()
 }
 
-// count counts the buffers. The error is an *accounts.Refused.
+// count counts the buffers. The error is an *limits.Refused.
 func (l *loop) count() error { return l.claim(int64(cap(l.buf) + cap(l.out.scratch))) }
 
 // claim counts so many bytes, for a text that has yet to be made, until the buffers are counted. The error is an
-// *accounts.Refused.
+// *limits.Refused.
 func (l *loop) claim(bytes int64) error {
 	if bytes == l.counted {
 		return nil
 	}
-	err := l.reader.Buffer(bytes)
+	err := l.hold.Resize(bytes)
 	if err == nil {
 		l.counted = bytes
 	}

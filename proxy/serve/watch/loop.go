@@ -13,6 +13,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/proxy/clients"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
@@ -48,7 +49,7 @@ type loop struct {
 	proofLimit     time.Time        // until when the initial events are proven recent; zero if nothing was to be proven
 	inventory      *cache.Inventory // of the scope of this watch, to prove its initial events; nil if none was taken
 	recheck        *accessRecheck
-	reader         *flowcontrol.Reader
+	hold           *limits.Hold // of the buffers
 	timer          *timer
 	wake           wake
 	ignoreContext  func() bool     // ends the wait for the end of the request
@@ -59,7 +60,7 @@ type loop struct {
 	columnsSent bool          // a Table event has been written: the first one has the columns
 	ended       request.WatchEnd
 	buf         []byte // events and bookmarks that only this watch writes
-	counted     int64  // bytes that reader counts
+	counted     int64  // bytes of hold
 }
 
 // run writes the watch until it has to end. The client needs no event for that: it resumes from the
@@ -83,8 +84,7 @@ func (l *loop) start() {
 	l.ignoreContext = context.AfterFunc(ctx, l.wake.signal)
 	l.timer = newTimer(l.lifetime(), l.wake)
 	l.recheck = l.server.startRechecks(l.r, l.plan.Read, l.out.client, l.wake.signal)
-	l.reader = l.server.SlowReaders.Track(l.plan.Info.Account, l.out.client, func() { l.recheck.end(errTooSlow) })
-	l.reader.Hold(l.plan.Resource.Store, l.state)
+	l.hold, _ = l.plan.Info.Account.TakeUntil(0, func() { l.recheck.end(errTooSlow) })
 	l.draining = l.server.Draining
 	l.reached.Store(l.delivered)
 	if l.state != nil {
@@ -221,7 +221,6 @@ func (l *loop) begin() error {
 	l.plan.Info.Listed = l.plan.Estimate().Bytes
 	l.delivered, l.lastSent = l.state.Version, l.state.Version
 	l.state, l.buf, l.out.scratch = nil, nil, nil // free the snapshot and the buffers
-	l.reader.Hold(nil, nil)
 	if err := l.count(); err != nil {
 		return err
 	}
@@ -259,7 +258,7 @@ func (l *loop) deliver() (more bool, err error) {
 		if written++; written == 1 {
 			arrived = e.At
 		}
-		if l.reader.WasBlocked() && i+1 < n { // read the rest again, or find it gone, rather than hold it
+		if l.out.client.WasBlocked() && i+1 < n { // read the rest again, or find it gone, rather than hold it
 			l.cursor.Rewind(e)
 			clear(events[i+1 : n])
 			n, version = i+1, e.RV

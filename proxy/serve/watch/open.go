@@ -48,8 +48,6 @@ type Server struct {
 	Encoded *tree.Budget
 	// CPU shares the processors among users; nil lets everybody work at once.
 	CPU *flowcontrol.CPU
-	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
-	SlowReaders *flowcontrol.SlowReaders
 	// Draining is closed when open watches must end, spread over the time that Spread returns. Nil never
 	// drains.
 	Draining <-chan struct{}
@@ -57,13 +55,16 @@ type Server struct {
 	Metrics  *Metrics
 
 	recheck  atomic.Int64 // time.Duration
-	lanes    lanes
+	rechecks rechecks
 	compress atomic.Bool
 }
 
-// Set changes the longest time between two checks of the access of a watch unless there are too many, for open watches from
+// Set must be called before the first watch. It changes the longest time between two checks of the access of a watch unless there are too many, for open watches from
 // their next check on, and whether watches are compressed that are opened from now on.
 func (s *Server) Set(recheck time.Duration, compress bool) {
+	if s.rechecks.soon == nil {
+		s.rechecks = newRechecks()
+	}
 	s.recheck.Store(int64(recheck))
 	s.compress.Store(compress)
 }

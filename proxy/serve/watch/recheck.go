@@ -10,12 +10,23 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/limits"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
 
 const (
+	// soonAtOnce is how many rechecks run at the same time that a change of access rules asks for, or whose last one failed;
+	// soonOfSystem of them are for system callers only. Others run one by one, in the order in which they were due, whoever has
+	// the watch: the time until all open watches are rechecked is what any of them waits at most.
+	soonAtOnce, soonOfSystem = 20, 4
+	// restFactor is how many times as long as a recheck took no other of the latter begins, for at most maxRest. They take a tenth
+	// of the time if they take up to 100 ms, however many watches there are: each node and each token has reviews of its own.
+	restFactor = 9
+	maxRest    = time.Second
+	// longest is how long such a recheck keeps the others waiting.
+	longest = time.Second
 	// recheckLimit bounds one recheck.
 	recheckLimit = 10 * time.Second
 	// recheckSpread is the time over which the rechecks are spread that a change of access rules
@@ -29,6 +40,13 @@ const (
 	revokedWriteLimit = 5 * time.Second
 )
 
+// rechecks are the queues of the rechecks that are due.
+type rechecks struct{ soon, sometimes *limits.Queue }
+
+func newRechecks() rechecks {
+	return rechecks{soon: limits.NewQueue(soonAtOnce, soonOfSystem), sometimes: limits.NewQueue(1, 0)}
+}
+
 // accessRecheck checks beside an open watch whether its caller may still read its objects, at
 // intervals and after each change of access rules. It runs independently of the watch loop, so that a
 // client that reads slowly or not at all cannot postpone it. Events do not wait for it.
@@ -38,10 +56,7 @@ type accessRecheck struct {
 	read   *request.Read
 	client *response.WriteDeadline // bounds the rest of the response once access is revoked
 
-	account string     // the group of the caller's account
-	group   *laneGroup // where it waits; nil while it does not. lanes.mu guards it, and what follows
-	due     time.Time
-	place   int // in group.waiting
+	caller limits.Caller
 
 	// revoked is called when the watch must end; denied then says why. The loop looks at denied between
 	// events too.
@@ -51,6 +66,9 @@ type accessRecheck struct {
 	ignore func() // ends the notifications
 
 	mu        sync.Mutex         // guards what follows
+	timer     *time.Timer        // fires when the next recheck is due
+	soon      bool               // that waits in rechecks.soon
+	unqueue   func()             // ends its wait
 	confirmed time.Time          // when access was last known to be allowed, or need not yet have been
 	doubtful  bool               // the last recheck failed
 	checking  context.CancelFunc // ends the recheck that runs; nil if none does
@@ -62,14 +80,50 @@ type accessRecheck struct {
 // startRechecks starts the rechecks of a watch; stop ends them. client must be the writer of the watch; revoked
 // is called at most once and must not block.
 func (s *Server) startRechecks(r *http.Request, read *request.Read, client *response.WriteDeadline, revoked func()) *accessRecheck {
-	s.lanes.init()
-	a := &accessRecheck{server: s, r: r, read: read, client: client, revoked: revoked, confirmed: time.Now()}
+	a := &accessRecheck{server: s, r: r, read: read, client: client, revoked: revoked, confirmed: time.Now(), unqueue: func() {}}
 	if info := request.Lookup(r.Context()); info != nil {
-		a.account = info.Account.Key.Group
+		a.caller = info.Waits()
 	}
-	s.lanes.sometimes.schedule(a, a.wait())
+	a.mu.Lock()
+	a.schedule(false, a.wait())
+	a.mu.Unlock()
 	a.ignore = s.Access.Notify(a.changed)
 	return a
+}
+
+// schedule makes the next recheck due after some time, instead of one that waits. The caller must hold mu.
+func (a *accessRecheck) schedule(soon bool, after time.Duration) {
+	a.cancel()
+	a.soon = soon
+	a.timer = time.AfterFunc(after, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		switch {
+		case a.stopped || a.soon != soon: // another is scheduled
+		case soon:
+			a.unqueue = a.server.rechecks.soon.Go(a.caller, func(leave func()) { defer leave(); a.check() })
+		default:
+			a.unqueue = a.server.rechecks.sometimes.Go(limits.Caller{}, a.checkSometimes)
+		}
+	})
+}
+
+// cancel ends the wait for the next recheck. The caller must hold mu.
+func (a *accessRecheck) cancel() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.unqueue()
+	a.unqueue, a.soon = func() {}, false
+}
+
+// checkSometimes is a recheck that nothing but time has asked for.
+func (a *accessRecheck) checkSometimes(leave func()) {
+	begin := time.Now()
+	late := time.AfterFunc(longest, leave)
+	a.check()
+	late.Stop()
+	time.AfterFunc(min(restFactor*time.Since(begin), maxRest), leave)
 }
 
 // wait returns the time until the next recheck, at most every, random so that watches which were
@@ -84,11 +138,11 @@ func (a *accessRecheck) changed() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case a.stopped:
+	case a.stopped || a.soon:
 	case a.checking != nil:
 		a.again = true
 	default:
-		a.server.lanes.changed.schedule(a, rand.N(recheckSpread))
+		a.schedule(true, rand.N(recheckSpread))
 	}
 }
 
@@ -104,7 +158,7 @@ func (a *accessRecheck) check() {
 	if late := time.Now().Add(-time.Duration(a.server.recheck.Load())); !a.doubtful && a.confirmed.Before(late) {
 		a.confirmed = late // it has waited for its turn since
 	}
-	a.checking = cancel
+	a.checking, a.soon = cancel, false
 	a.running.Add(1)
 	a.mu.Unlock()
 	defer a.running.Done()
@@ -131,18 +185,12 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 		a.endLocked(denied)
 		return
 	}
-	changed, wait := a.again, a.wait()
-	if changed {
-		a.again, wait = false, rand.N(recheckSpread)
+	if a.again {
+		a.again = false
+		a.schedule(true, rand.N(recheckSpread))
+		return
 	}
-	switch lanes := &a.server.lanes; {
-	case a.doubtful:
-		lanes.failed.schedule(a, wait)
-	case changed:
-		lanes.changed.schedule(a, wait)
-	default:
-		lanes.sometimes.schedule(a, wait)
-	}
+	a.schedule(a.doubtful, a.wait())
 }
 
 // end ends the watch with an ERROR event, if it has not been told to end before.
@@ -168,7 +216,7 @@ func (a *accessRecheck) stop() {
 	a.ignore()
 	a.mu.Lock()
 	a.stopped = true
-	a.server.lanes.cancel(a)
+	a.cancel()
 	if a.checking != nil {
 		a.checking()
 	}

@@ -2,7 +2,6 @@ package watch_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/serve"
@@ -24,12 +22,7 @@ import (
 // What the client has not begun to read must be able to leave the memory of the history.
 func TestWatchOfABlockedClientHoldsOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		readers := flowcontrol.NewSlowReaders()
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go readers.Run(ctx)
-		time.Sleep(time.Second / 2) // so that no write begins or ends when the readers are measured
-		e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: readers})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 		c := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		c.Slow = 2 * time.Second
 		for version := uint64(4); version < 10; version++ {
@@ -51,14 +44,14 @@ func TestWatchOfABlockedClientHoldsOneEvent(t *testing.T) {
 func TestInitialEventsCountTheirBuffers(t *testing.T) {
 	for memory, want := range map[int64]string{0: `"code":429`, 1 << 20: `"resourceVersion":"3"`} {
 		synctest.Test(t, func(t *testing.T) {
-			e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
-			e.Accounts = accounts.New(accounts.Totals{accounts.Held: memory}, 1<<30)
+			e := handlertest.New(t, servetest.Foos(3), serve.Options{})
+			e.Held = limits.NewLedger(memory)
 			c := e.Watch(servetest.FooWatch+"&resourceVersion=0", nil)
 			synctest.Wait()
 			if got := string(c.TakeBytes()); !strings.Contains(got, want) {
 				t.Errorf("with %d bytes: %s", memory, got)
 			}
-			if used := e.Accounts.Usage(accounts.Held).Used; used != 0 {
+			if used := e.Held.Usage().Held; used != 0 {
 				t.Errorf("%d bytes are held by a quiet watch", used)
 			}
 			c.Leave()
@@ -79,7 +72,7 @@ func TestFramesOfRecentEventsKeepTheBudget(t *testing.T) {
 	const length, limit = 300 << 10, 1 << 20
 	synctest.Test(t, func(t *testing.T) {
 		budget := tree.NewBudget(limit)
-		e := handlertest.New(t, servetest.Foos(3), serve.Options{Encoded: budget, SlowReaders: flowcontrol.NewSlowReaders()})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Encoded: budget})
 		var watches []*servetest.WatchClient
 		for query, accept := range map[string]string{"": "application/json", "&pretty=1": "application/json", "&pretty=0": "application/cbor"} {
 			watches = append(watches, e.Watch(servetest.FooWatch+servetest.FromThree+query, http.Header{"Accept": {accept}}))
@@ -105,7 +98,7 @@ func TestWatchThatMakesALongFrameTakesATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cpu := flowcontrol.NewCPU(1)
 		e := handlertest.New(t, servetest.Foos(3), serve.Options{
-			Encoded: tree.NewBudget(1 << 30), CPU: cpu, SlowReaders: flowcontrol.NewSlowReaders(),
+			Encoded: tree.NewBudget(1 << 30), CPU: cpu,
 		})
 		first := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		synctest.Wait()
@@ -143,13 +136,13 @@ func TestTextOfALongEventCountsBeforeItIsMade(t *testing.T) {
 	const length = 300 << 10
 	for held, ends := range map[int64]bool{2 * length: true, 20 * length: false} {
 		synctest.Test(t, func(t *testing.T) {
-			e := handlertest.New(t, servetest.AgingFoos(t, 3, servetest.SpreadAges), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
-			e.Accounts = accounts.New(accounts.Totals{accounts.Held: held}, 1<<30)
+			e := handlertest.New(t, servetest.AgingFoos(t, 3, servetest.SpreadAges), serve.Options{})
+			e.Held = limits.NewLedger(held)
 			c := e.Watch(servetest.FooWatch+servetest.FromThree, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
 			for version := uint64(4); version < 6; version++ { // the first has the columns
 				e.Apply(cache.Modified, longFoo(version, length))
 				synctest.Wait()
-				if used := e.Accounts.Usage(accounts.Held).Used; used != 0 {
+				if used := e.Held.Usage().Held; used != 0 {
 					t.Errorf("%d bytes are held by a quiet watch", used)
 				}
 			}

@@ -1,7 +1,6 @@
 package watch_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
@@ -284,11 +282,7 @@ func TestSmallStreamingListIsProvenByAnInventoryOfItsScope(t *testing.T) {
 func TestInitialEventsOfASlowReaderEndAfterTheEventsOfTheirVersion(t *testing.T) {
 	const last = 20
 	synctest.Test(t, func(t *testing.T) {
-		slow := flowcontrol.NewSlowReaders()
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		go slow.Run(ctx)
-		e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: slow})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 		e.Apiserver.Set(last, 0)
 		c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, nil)
 		c.Slow = 2 * time.Second

@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"io"
 	"maps"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -18,8 +17,6 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
@@ -43,8 +40,8 @@ type Env struct {
 	Received chan *Received
 	// Gateway serves the Forwarder.
 	Gateway *httptest.Server
-	// Accounts counts what the clients hold.
-	Accounts *accounts.Ledger
+	// Memory counts what the clients hold.
+	Memory *limits.Memory
 	// Client sends requests to Gateway. It neither follows redirects nor decompresses.
 	Client *http.Client
 	// Ended has the Info of each request that has ended, as long as there is space.
@@ -73,10 +70,8 @@ type Settings struct {
 	HeaderNames   *upstream.HeaderNames // nil means the default
 	// Seats and Strangers are the places of authenticated and of other callers; the zero value means many.
 	Seats, Strangers Places
-	// SlowReaders, which must run, finds clients that accept nothing.
-	SlowReaders *flowcontrol.SlowReaders
-	// Totals are what callers may hold; the zero value means a lot.
-	Totals   accounts.Totals
+	// Held is what users and others may hold, in bytes; 0 means a lot.
+	Held     int64
 	Rejected func(*http.Request)
 	Strict   bool        // transcodes nothing
 	Log      *zap.Logger // nil means none
@@ -102,10 +97,14 @@ func New(t *testing.T, s Settings) *Env {
 		t.Fatal(err)
 	}
 	t.Cleanup(u.Close)
-	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16})), math.MaxInt64)
+	e.Memory = limits.NewMemory(2<<30, 1<<20)
+	if s.Held > 0 {
+		e.Memory.Users.SetTotal(s.Held)
+		e.Memory.Unauthenticated.SetTotal(s.Held)
+	}
 	own, others := cmp.Or(s.Seats, many), cmp.Or(s.Strangers, many)
 	f := forward.New(forward.Options{
-		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcode: !s.Strict, SlowReaders: s.SlowReaders,
+		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcode: !s.Strict, Lasting: e.Memory.PassedBytes,
 		Queue: limits.NewQueue(own.N, 0), Unauthenticated: limits.NewQueue(others.N, 0), Wait: min(own.Wait, others.Wait), Rejected: s.Rejected,
 	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
@@ -166,15 +165,14 @@ func (e *Env) withInfo(s Settings, next http.Handler) http.Handler {
 		if other, ok := ctx.Value(UserKey{}).(user.Info); ok {
 			u = other
 		}
-		key := accounts.ByAddress(request.AddressKey(r.RemoteAddr))
+		info.Account = limits.Account{Ledger: e.Memory.Unauthenticated, Caller: limits.ByAddress(r.RemoteAddr)}
 		if u != nil {
 			info.User = u.GetName()
 			ctx = apirequest.WithUser(ctx, u)
 		}
 		if info.Caller != request.Unauthenticated {
-			key = accounts.ByUser(info.User)
+			info.Account = limits.Account{Ledger: e.Memory.Users, Caller: limits.ByUser(&user.DefaultInfo{Name: info.User})}
 		}
-		info.Account = e.Accounts.Account(key)
 		defer func() {
 			select {
 			case e.Ended <- info:
@@ -262,12 +260,12 @@ func Receive[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
-// AwaitUse waits until callers hold an amount of a resource.
-func (e *Env) AwaitUse(t *testing.T, of accounts.Resource, amount int64) {
+// AwaitUse waits until callers hold so many bytes of a ledger.
+func (e *Env) AwaitUse(t *testing.T, of *limits.Ledger, bytes int64) {
 	t.Helper()
-	for end := time.Now().Add(Timeout); e.Accounts.Usage(of).Used < amount; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(Timeout); of.Usage().Held < bytes; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("callers hold %d of %v", e.Accounts.Usage(of).Used, of)
+			t.Fatalf("callers hold %+v", of.Usage())
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/codec"
-	"sluice/proxy/accounts"
 	"sluice/proxy/discovery"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 )
@@ -55,7 +55,7 @@ type Env struct {
 	Resource  *resources.CachedResource
 	Apiserver *apiserver
 	Access    *access
-	Accounts  *accounts.Ledger // counts what the requests hold; nil counts nothing
+	Held      *limits.Ledger // counts what the requests hold; nil counts nothing
 	Draining  chan struct{}
 	looked    sync.Mutex    // guards Readers
 	Readers   []string      // users for which the resource was looked up
@@ -128,9 +128,7 @@ func (e *Env) Request(url string, header http.Header) *http.Request {
 		e.Fatal(err)
 	}
 	info.Caller, info.User = request.BearerToken, "jane"
-	if e.Accounts != nil {
-		info.Account = e.Accounts.Account(accounts.ByUser(info.User))
-	}
+	info.Account = limits.Account{Ledger: e.Held, Caller: limits.Caller{Group: "user:jane", Name: "jane"}}
 	return r.WithContext(request.With(r.Context(), info))
 }
 

@@ -11,7 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/proxy/accounts"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -113,9 +113,9 @@ func (a *usersAccess) StillAllowed(r *http.Request, _ *request.Read) (*apierrors
 	return nil, nil
 }
 
-// The users of a gateway must not delay the end of each other's revoked watches much: not by many watches with reviews that
-// differ, nor by slow reviews; and who has many must not wait for everybody each time.
-func TestUsersShareTheTimeOfRechecks(t *testing.T) {
+// A user must not delay the end of others' revoked watches by more than its watches' turns: not by slow reviews, and after a
+// change of access rules not by many either.
+func TestRechecksOfOthersAreWaitedForOnceEach(t *testing.T) {
 	const quick = 2 * time.Millisecond // 50 a second from time to time, with the pauses
 	nodes := make([]watches, 500)
 	for i := range nodes {
@@ -128,8 +128,8 @@ func TestUsersShareTheTimeOfRechecks(t *testing.T) {
 		changed bool // the access rules of all
 		within  time.Duration
 	}{
-		{"one beside thousands", watches{"one", 1, quick}, []watches{{"many", 10_000, quick}}, false, rechecksEvery + time.Second},
-		{"a thousand beside many users", watches{"agents", 1000, quick}, nodes, false, 12 * time.Minute},
+		{"one beside thousands", watches{"one", 1, quick}, []watches{{"many", 10_000, quick}}, false, rechecksEvery + 10_001*10*quick},
+		{"a thousand beside many users", watches{"agents", 1000, quick}, nodes, false, rechecksEvery + 16_000*10*quick},
 		{"quick ones beside slow ones", watches{"agents", 1000, quick}, []watches{{"slow", 40, 2 * time.Second}}, false, 3 * time.Minute},
 		{"after a change", watches{"agents", 500, quick}, []watches{{"hangs", 500, recheckLimit}}, true, recheckSpread + time.Second},
 	} {
@@ -141,7 +141,8 @@ func TestUsersShareTheTimeOfRechecks(t *testing.T) {
 				for _, w := range append(tt.others, tt.victim) {
 					a.takes[w.user] = w.takes
 					for i := range w.n {
-						info := &request.Info{Identity: request.Identity{Account: accounts.Account{Key: accounts.ByUser(w.user)}}}
+						account := limits.Account{Caller: limits.Caller{Group: "user:" + w.user, Name: w.user}}
+						info := &request.Info{Identity: request.Identity{Account: account}}
 						r, err := http.NewRequestWithContext(
 							request.With(t.Context(), info), http.MethodGet, fmt.Sprintf("/%s?%d", w.user, i), http.NoBody)
 						if err != nil {
@@ -186,7 +187,7 @@ func TestAChangeOfAccessRulesRechecksManyAtATimeAndOthersGoOn(t *testing.T) {
 			f() // another change
 		}
 		time.Sleep(2 * recheckSpread)
-		if most, made := a.counts(); most != soonOfOne+1 || made < 1600 || made > 1600+25 {
+		if most, made := a.counts(); most < 12 || most > soonAtOnce || made < 1600 || made > 1600+25 {
 			t.Errorf("%d at a time, %d reviews in two seconds", most, made)
 		}
 	})

@@ -1,0 +1,210 @@
+package limits
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	"sluice/proxy/accept"
+)
+
+const (
+	// patience is how long an unauthenticated connection may wait for its client, and servedFor how long it may be served, until
+	// it makes room for another. The clients of a crowd answer late: they share their processors.
+	patience, servedFor = 5 * time.Second, 40 * time.Second
+	// authenticateWithin is how long a connection has for its first request, and placeWithin how long it waits for its place.
+	authenticateWithin, placeWithin = 10 * time.Second, 30 * time.Second
+	// outnumbered is how many times as many connections as its own a newcomer's address finds at another one until this
+	// closes one that is being served.
+	outnumbered = 4
+	// accepted bounds the connections that are accepted and not handed over yet. More wait in the kernel.
+	accepted = 4096
+	// roomEvery is how often it is tried to make room for connections that wait.
+	roomEvery = 10 * time.Millisecond
+)
+
+// ListenerOptions configures a Listener. Memory is required.
+type ListenerOptions struct {
+	// TLS is the configuration of handshakes, nil for none. It has a GetCertificate.
+	TLS *tls.Config
+	// Memory counts the connections of users. Of others there are at most UnauthenticatedConnections.
+	Memory *Memory
+	// HandshakeTimeout bounds each TLS handshake.
+	HandshakeTimeout time.Duration
+	// Failed is told of handshakes that fail; nil is not.
+	Failed func(c net.Conn, err error)
+}
+
+// Listener bounds the connections that have had no authenticated request, and counts the others for their callers. If there
+// are too many of the former, the oldest of the address with the most closes in favor of a new one, unless it is being
+// served; new ones wait, those of the address with the fewest first.
+type Listener struct {
+	*accept.Listener
+	options  ListenerOptions
+	entering chan struct{} // has an element for each connection that is accepted and not handed over
+	changed  chan struct{} // holds an element after waiting or unauthenticated have changed
+	places   *Queue        // of unauthenticated connections
+	cpu      *Queue        // of those of them whose bytes are decrypted and parsed, handshakes included
+
+	mu              sync.Mutex            // guards what follows
+	waiting         map[string]int        // connections that wait for a place, by address
+	unauthenticated map[string]*list.List // of *Conn, oldest first, by address
+}
+
+// Listen returns a Listener for the connections of l, which it closes. A connection of another Listener that l passes on is
+// counted already, and keeps its place.
+func Listen(l net.Listener, o ListenerOptions) *Listener {
+	w := &Listener{
+		Listener: accept.New(l), options: o, entering: make(chan struct{}, accepted),
+		changed: make(chan struct{}, 1), places: NewQueue(o.Memory.UnauthenticatedConnections, 0), cpu: NewQueue(runtime.GOMAXPROCS(0), 0),
+		waiting: map[string]int{}, unauthenticated: map[string]*list.List{},
+	}
+	if o.TLS != nil {
+		w.options.TLS = handshakeConfig(o.TLS)
+	}
+	go w.Run(func(c net.Conn) {
+		w.entering <- struct{}{}
+		go func() {
+			defer func() { <-w.entering }()
+			w.enter(c)
+		}()
+	})
+	go w.makeRooms()
+	return w
+}
+
+// enter waits for a place for a connection, makes its handshake and hands it over. It runs in a goroutine of its own, so that
+// the connection does not keep the stack that a handshake takes.
+func (l *Listener) enter(inner net.Conn) {
+	if connOf(inner) == nil {
+		c := l.newConn(inner)
+		if inner = c; !l.admit(c) {
+			_ = c.Close()
+			return
+		}
+	}
+	if l.options.TLS != nil {
+		encrypted, err := l.handshake(inner)
+		if err != nil {
+			_ = inner.Close()
+			if l.options.Failed != nil && l.Context().Err() == nil {
+				l.options.Failed(inner, err)
+			}
+			return
+		}
+		inner = encrypted
+	}
+	l.Hand(inner)
+}
+
+// admit waits for a place among the unauthenticated connections.
+func (l *Listener) admit(c *Conn) bool {
+	ctx, cancel := context.WithTimeout(l.Context(), placeWithin)
+	defer cancel()
+	l.mu.Lock()
+	l.waiting[c.address]++
+	l.mu.Unlock()
+	l.change()
+	leave, err := l.places.Enter(ctx, Caller{Group: c.address, Name: c.RemoteAddr().String()}, 1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting[c.address]--; l.waiting[c.address] == 0 {
+		delete(l.waiting, c.address)
+	}
+	l.change()
+	if err != nil {
+		return false
+	}
+	of := l.unauthenticated[c.address]
+	if of == nil {
+		of = list.New()
+		l.unauthenticated[c.address] = of
+	}
+	c.since, c.leave, c.element = time.Now(), leave, of.PushBack(c)
+	c.late = time.AfterFunc(authenticateWithin, c.closeUnused)
+	return true
+}
+
+// leave gives the place of a connection back, if it has one.
+func (l *Listener) leave(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.element == nil {
+		return
+	}
+	of := l.unauthenticated[c.address]
+	of.Remove(c.element)
+	if of.Len() == 0 {
+		delete(l.unauthenticated, c.address)
+	}
+	c.element = nil
+	c.late.Stop()
+	c.leave()
+}
+
+// change wakes makeRooms.
+func (l *Listener) change() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// makeRooms makes room while connections wait, until the Listener is closed.
+func (l *Listener) makeRooms() {
+	for {
+		var again <-chan time.Time
+		if l.makeRoom() {
+			again = time.After(roomEvery)
+		}
+		select {
+		case <-l.Context().Done():
+			return
+		case <-l.changed:
+		case <-again:
+		}
+	}
+}
+
+// makeRoom closes a connection if others wait for its place, and reports whether any wait.
+func (l *Listener) makeRoom() bool {
+	if _, _, waiting := l.places.Numbers(); waiting == 0 {
+		return false
+	}
+	l.mu.Lock()
+	victim := l.victim()
+	l.mu.Unlock()
+	if victim != nil {
+		victim.cut()
+	}
+	return true
+}
+
+// victim returns the oldest connection of the address with the most that is not being served, or the oldest of all if one
+// waits from an address with far fewer. The caller must hold mu.
+func (l *Listener) victim() *Conn {
+	var most *list.List
+	for _, of := range l.unauthenticated {
+		if most == nil || of.Len() > most.Len() {
+			most = of
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	for e := most.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*Conn); !c.busy() {
+			return c
+		}
+	}
+	for address := range l.waiting {
+		if of := l.unauthenticated[address]; of == nil && most.Len() > outnumbered || of != nil && most.Len() > outnumbered*(of.Len()+1) {
+			return most.Front().Value.(*Conn)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,304 @@
+package limits
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// network is a listener of connections in memory, whose clients have addresses.
+type network struct {
+	dialed chan net.Conn
+	closed chan struct{}
+}
+
+func newNetwork() *network { return &network{make(chan net.Conn), make(chan struct{})} }
+
+func (n *network) Accept() (net.Conn, error) {
+	select {
+	case c := <-n.dialed:
+		return c, nil
+	case <-n.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (n *network) Close() error {
+	close(n.closed)
+	return nil
+}
+
+func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
+
+// from is a connection from an address.
+type from struct {
+	net.Conn
+	address net.Addr
+}
+
+func (f from) RemoteAddr() net.Addr { return f.address }
+
+// dial connects from an address.
+func (n *network) dial(address string) net.Conn {
+	client, server := net.Pipe()
+	n.dialed <- from{server, &net.TCPAddr{IP: net.ParseIP(address), Port: 1}}
+	return client
+}
+
+// door is a Listener with so many places, whose connections are served by reading them.
+type door struct {
+	*network
+	*Listener
+	memory *Memory
+	served chan *Conn
+}
+
+// enter runs a test with a door.
+func enter(t *testing.T, places int, test func(t *testing.T, d *door)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		d := &door{network: newNetwork(), memory: NewMemory(1<<30, 1<<20), served: make(chan *Conn, 1000)}
+		d.memory.UnauthenticatedConnections = places
+		d.Listener = Listen(d.network, ListenerOptions{Memory: d.memory, HandshakeTimeout: time.Minute})
+		go func() {
+			for {
+				c, err := d.Listener.Accept()
+				if err != nil {
+					return
+				}
+				d.served <- c.(*Conn)
+				go func() {
+					_, _ = io.Copy(io.Discard, c)
+					_ = c.Close()
+				}()
+			}
+		}()
+		test(t, d)
+		_ = d.Listener.Close()
+		synctest.Wait()
+	})
+}
+
+// speak has a client send something.
+func speak(c net.Conn) { _, _ = c.Write([]byte("x")) }
+
+// isOpen reports whether a client is connected.
+func isOpen(c net.Conn) bool {
+	_ = c.SetReadDeadline(time.Now())
+	_, err := c.Read(make([]byte, 1))
+	return !errors.Is(err, io.EOF)
+}
+
+// authenticated has the newest served connection count for a caller.
+func (d *door) authenticated(t *testing.T, c Caller) *Conn {
+	t.Helper()
+	conn := <-d.served
+	if err := Authenticated(ConnContext(t.Context(), conn), c); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestTheOldestOfTheLargestAddressClosesForANewConnection(t *testing.T) {
+	enter(t, 3, func(t *testing.T, d *door) {
+		light := d.dial("192.0.2.1")
+		defer light.Close()
+		first := d.dial("192.0.2.2")
+		synctest.Wait()
+		second := d.dial("192.0.2.2")
+		defer second.Close()
+		time.Sleep(patience + time.Second)
+		newest := d.dial("192.0.2.1")
+		defer newest.Close()
+		time.Sleep(2 * roomEvery)
+		if isOpen(first) || !isOpen(second) || !isOpen(light) || !isOpen(newest) {
+			t.Errorf("open: %v, %v; of the light address %v, %v", isOpen(first), isOpen(second), isOpen(light), isOpen(newest))
+		}
+	})
+}
+
+func TestAConnectionThatIsServedKeepsItsPlaceFromItsOwnAddress(t *testing.T) {
+	enter(t, 1, func(t *testing.T, d *door) {
+		busy := d.dial("192.0.2.1")
+		defer busy.Close()
+		served := <-d.served
+		served.requests.Add(1)
+		next := d.dial("192.0.2.1")
+		defer next.Close()
+		time.Sleep(authenticateWithin / 2)
+		if !isOpen(busy) || len(d.served) > 0 {
+			t.Errorf("open: %v, %d others are served", isOpen(busy), len(d.served))
+		}
+		served.requests.Add(-1)
+		time.Sleep(patience + time.Second)
+		if <-d.served; isOpen(busy) {
+			t.Error("a connection that waits for its client keeps its place")
+		}
+	})
+}
+
+func TestAnAddressThatOutnumbersANewcomerLosesWhatIsServed(t *testing.T) {
+	enter(t, 12, func(t *testing.T, d *door) {
+		var many []net.Conn
+		for i := range 12 { // an address may have three quarters
+			many = append(many, d.dial(fmt.Sprint("192.0.2.", 1+max(0, i-8))))
+			(<-d.served).requests.Add(1)
+		}
+		newcomer := d.dial("192.0.2.9")
+		<-d.served
+		synctest.Wait()
+		if isOpen(many[0]) || !isOpen(many[1]) || !isOpen(many[11]) || !isOpen(newcomer) {
+			t.Errorf("open: %v, %v, %v, the newcomer %v", isOpen(many[0]), isOpen(many[1]), isOpen(many[11]), isOpen(newcomer))
+		}
+		for _, c := range append(many, newcomer) {
+			_ = c.Close()
+		}
+	})
+}
+
+func TestAConnectionWithoutARequestCloses(t *testing.T) {
+	enter(t, 10, func(t *testing.T, d *door) {
+		unused, used := d.dial("192.0.2.1"), d.dial("192.0.2.1")
+		defer func() { _, _ = unused.Close(), used.Close() }()
+		<-d.served
+		(<-d.served).used.Store(true)
+		time.Sleep(authenticateWithin + time.Second)
+		if isOpen(unused) == isOpen(used) {
+			t.Errorf("open: %v without a request, %v with one", isOpen(unused), isOpen(used))
+		}
+	})
+}
+
+func TestAnAuthenticatedConnectionLeavesItsPlaceAndCountsForItsCaller(t *testing.T) {
+	enter(t, 1, func(t *testing.T, d *door) {
+		client := d.dial("192.0.2.1")
+		conn := d.authenticated(t, caller("jane"))
+		if u := d.memory.Users.Usage(); u.Held != d.memory.ConnectionBytes || u.Heaviest != "jane" {
+			t.Errorf("held: %+v", u)
+		}
+		for range 3 { // others come and go
+			other := d.dial("192.0.2.1")
+			<-d.served
+			_ = other.Close()
+			synctest.Wait()
+		}
+		time.Sleep(2 * authenticateWithin)
+		if c, known := CallerOf(ConnContext(t.Context(), conn)); !isOpen(client) || !known || c.Name != "jane" {
+			t.Errorf("open: %v, it is of %+v", isOpen(client), c)
+		}
+		_ = client.Close()
+		synctest.Wait()
+		if u := d.memory.Users.Usage(); u.Held != 0 {
+			t.Errorf("held after the end: %+v", u)
+		}
+	})
+}
+
+func TestAConnectionOfTheHeaviestCallerClosesForOthers(t *testing.T) {
+	enter(t, 10, func(t *testing.T, d *door) {
+		d.memory.Users.SetTotal(8*d.memory.ConnectionBytes + d.memory.ConnectionBytes/2)
+		var heavy []net.Conn
+		for range 7 {
+			heavy = append(heavy, d.dial("192.0.2.1"))
+			d.authenticated(t, caller("heavy"))
+		}
+		defer d.dial("192.0.2.1").Close()
+		d.authenticated(t, caller("light"))
+		synctest.Wait()
+		open := 0
+		for _, c := range heavy {
+			if isOpen(c) {
+				open++
+			}
+			_ = c.Close()
+		}
+		if open != 6 {
+			t.Errorf("%d of 7 connections are open", open)
+		}
+	})
+}
+
+// certificate returns a certificate of a server.
+func certificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
+	pair := certificate(t)
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		l := Listen(n, ListenerOptions{
+			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Minute,
+			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }},
+		})
+		var rest []func()
+		for range runtime.GOMAXPROCS(0) {
+			leave, _ := l.cpu.Enter(t.Context(), Caller{}, 1)
+			rest = append(rest, leave)
+		}
+		client := tls.Client(n.dial("192.0.2.1"), &tls.Config{InsecureSkipVerify: true})
+		done := make(chan error, 1)
+		go func() { done <- client.HandshakeContext(context.Background()) }()
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Fatalf("the handshake did not wait: %v", <-done)
+		}
+		for _, leave := range rest {
+			leave()
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		served, err := l.Accept()
+		synctest.Wait()
+		if _, taken, _ := l.cpu.Numbers(); err != nil || taken > 0 {
+			t.Errorf("%v; %d compute", err, taken)
+		}
+		_ = client.NetConn().Close()
+		_ = served.Close()
+		_ = l.Close()
+	})
+}
+
+func TestAHandshakeThatFailsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, failed := newNetwork(), make(chan error, 1)
+		l := Listen(n, ListenerOptions{
+			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Minute, Failed: func(_ net.Conn, err error) { failed <- err },
+			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none") }},
+		})
+		c := n.dial("192.0.2.1")
+		go fmt.Fprint(c, "GET / HTTP/1.1\r\n")
+		answer := make([]byte, 12)
+		if _, err := io.ReadFull(c, answer); err != nil || string(answer) != "HTTP/1.0 400" {
+			t.Errorf("%q, %v", answer, err)
+		}
+		_ = c.Close()
+		if err := <-failed; err == nil {
+			t.Error("no error")
+		}
+		_ = l.Close()
+	})
+}

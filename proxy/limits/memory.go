@@ -1,0 +1,69 @@
+package limits
+
+import "net/http"
+
+const (
+	// connectionBytes, requestBytes and passedBytes are the least prices of a connection, of a request besides its header, and of
+	// what lasts at the apiserver.
+	connectionBytes, requestBytes, passedBytes = 40 << 10, 16 << 10, 56 << 10
+	// unauthenticatedPart of the memory, as a divisor, is for callers who are not authenticated, and at most maxUnauthenticated.
+	unauthenticatedPart, maxUnauthenticated = 16, 64 << 20
+	// connectionsPart and passedPart divide the descriptors: connections and what lasts at the apiserver use up the memory before
+	// they use up these.
+	connectionsPart, passedPart = 2, 8
+	// maxUnauthenticatedConnections bounds these on any machine.
+	maxUnauthenticatedConnections = 1024
+	// receiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection.
+	receiveBuffer = 64 << 10
+	// fieldBytes is what a field of a header takes besides its name and value, and trailerBytes what the name of a trailer takes
+	// that the header announces.
+	fieldBytes, trailerBytes = 48, 128
+	// urlExpansion is how many times its length a URL may take once it is parsed: into segments of a byte, and into selectors of
+	// as many short terms.
+	urlExpansion = 16
+)
+
+// Memory is what callers may hold of the memory of the process.
+type Memory struct {
+	Users, Unauthenticated *Ledger
+	// ConnectionBytes is the price of a connection of a user, and PassedBytes that of what lasts at the apiserver. They bound
+	// the descriptors, too.
+	ConnectionBytes, PassedBytes int64
+	// UnauthenticatedConnections is how many connections a Listener has without an authenticated request.
+	UnauthenticatedConnections int
+}
+
+// NewMemory divides the memory of a process that may have so many open files.
+func NewMemory(bytes, descriptors int64) *Memory {
+	unauthenticated := min(bytes/unauthenticatedPart, maxUnauthenticated)
+	return &Memory{
+		Users: NewLedger(bytes - unauthenticated), Unauthenticated: NewLedger(unauthenticated),
+		UnauthenticatedConnections: int(max(16, min(unauthenticated/connectionBytes, descriptors/passedPart, maxUnauthenticatedConnections))),
+		ConnectionBytes:            max(connectionBytes, bytes*connectionsPart/descriptors), PassedBytes: max(passedBytes, bytes*passedPart/descriptors),
+	}
+}
+
+// RequestBytes returns about how much memory a request takes: its goroutine and what it refers to, its header, and what may
+// have been received of its body.
+func RequestBytes(r *http.Request) int64 {
+	n := requestBytes + headerBytes(r)
+	switch {
+	case r.ProtoMajor != 2 || r.ContentLength == 0:
+	case r.ContentLength > 0:
+		n += min(r.ContentLength, receiveBuffer)
+	default:
+		n += receiveBuffer
+	}
+	return n
+}
+
+func headerBytes(r *http.Request) int64 {
+	n := urlExpansion*(len(r.URL.Path)+len(r.URL.RawQuery)) + trailerBytes*len(r.Trailer)
+	for name, values := range r.Header {
+		n += fieldBytes + len(name)
+		for _, value := range values {
+			n += len(value)
+		}
+	}
+	return int64(n)
+}
