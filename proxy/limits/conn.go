@@ -15,6 +15,8 @@ type Conn struct {
 	net.Conn
 	listener *Listener
 	address  string
+	first    [1]byte // what its client has said first
+	heard    bool    // Read has yet to return that; of the goroutine that reads
 
 	since    time.Time    // when it got its place
 	reading  atomic.Int64 // since when its client is waited for, after since; 0 if it is not
@@ -69,7 +71,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		return 0, errLongHandshake
 	}
 	c.reading.Store(max(1, int64(time.Since(c.since))))
-	n, err := c.Conn.Read(p)
+	n, err := c.receive(p)
 	c.reading.Store(0)
 	if c.shaking {
 		c.received += n
@@ -84,6 +86,15 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// receive reads, first of all the byte that was read before the connection had its place.
+func (c *Conn) receive(p []byte) (int, error) {
+	if c.heard && len(p) > 0 {
+		c.heard = false
+		return copy(p, c.first[:]), nil
+	}
+	return c.Conn.Read(p)
 }
 
 // Write implements net.Conn.

@@ -1,9 +1,11 @@
 package limits
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"runtime"
 	"sync"
@@ -21,7 +23,8 @@ const (
 	// outnumbered is how many times as many connections as its own a newcomer's address finds at another one until this
 	// closes one that is being served.
 	outnumbered = 4
-	// accepted bounds the connections that are accepted and not handed over yet. More wait in the kernel.
+	// accepted bounds the connections that are accepted and not handed over yet. For more, the oldest closes that has not said
+	// anything; if all have, more wait in the kernel.
 	accepted = 4096
 	// roomEvery is how often it is tried to make room for connections that wait.
 	roomEvery = 10 * time.Millisecond
@@ -33,7 +36,7 @@ type ListenerOptions struct {
 	TLS *tls.Config
 	// Memory counts the connections of users. Of others there are at most UnauthenticatedConnections.
 	Memory *Memory
-	// HandshakeTimeout bounds each TLS handshake.
+	// HandshakeTimeout bounds the wait for the first byte, and each TLS handshake.
 	HandshakeTimeout time.Duration
 	// Failed is told of handshakes that fail; nil is not.
 	Failed func(c net.Conn, err error)
@@ -51,6 +54,7 @@ type Listener struct {
 	cpu      *Queue        // of those of them whose bytes are decrypted and parsed, handshakes included
 
 	mu              sync.Mutex            // guards what follows
+	silent          list.List             // of *Conn that have not said anything, oldest first
 	waiting         map[string]int        // connections that wait for a place, by address
 	unauthenticated map[string]*list.List // of *Conn, oldest first, by address
 }
@@ -67,7 +71,12 @@ func Listen(l net.Listener, o ListenerOptions) *Listener {
 		w.options.TLS = handshakeConfig(o.TLS)
 	}
 	go w.Run(func(c net.Conn) {
-		w.entering <- struct{}{}
+		select {
+		case w.entering <- struct{}{}:
+		default:
+			w.closeSilent()
+			w.entering <- struct{}{}
+		}
 		go func() {
 			defer func() { <-w.entering }()
 			w.enter(c)
@@ -77,12 +86,44 @@ func Listen(l net.Listener, o ListenerOptions) *Listener {
 	return w
 }
 
-// enter waits for a place for a connection, makes its handshake and hands it over. It runs in a goroutine of its own, so that
-// the connection does not keep the stack that a handshake takes.
+// closeSilent closes the oldest connection that has not said anything.
+func (l *Listener) closeSilent() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if oldest := l.silent.Front(); oldest != nil {
+		_ = oldest.Value.(*Conn).Conn.Close()
+		l.silent.Remove(oldest)
+	}
+}
+
+// hear waits until the client of a connection says something: silence takes no place.
+func (l *Listener) hear(c *Conn) error {
+	l.mu.Lock()
+	e := l.silent.PushBack(c)
+	l.mu.Unlock()
+	_ = c.Conn.SetReadDeadline(time.Now().Add(min(cmp.Or(l.options.HandshakeTimeout, authenticateWithin), authenticateWithin)))
+	stop := context.AfterFunc(l.Context(), func() { _ = c.Conn.Close() })
+	_, err := io.ReadFull(c.Conn, c.first[:])
+	stop()
+	_ = c.Conn.SetReadDeadline(time.Time{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silent.Remove(e)
+	c.heard = err == nil
+	return err
+}
+
+// enter waits for the first byte of a connection and for a place, makes its handshake and hands it over. It runs in a goroutine of
+// its own, so that the connection does not keep the stack that a handshake takes.
 func (l *Listener) enter(inner net.Conn) {
 	if connOf(inner) == nil {
 		c := l.newConn(inner)
-		if inner = c; !l.admit(c) {
+		inner = c
+		if err := l.hear(c); err != nil {
+			l.fail(c, err)
+			return
+		}
+		if !l.admit(c) {
 			_ = c.Close()
 			return
 		}
@@ -90,15 +131,20 @@ func (l *Listener) enter(inner net.Conn) {
 	if l.options.TLS != nil {
 		encrypted, err := l.handshake(inner)
 		if err != nil {
-			_ = inner.Close()
-			if l.options.Failed != nil && l.Context().Err() == nil {
-				l.options.Failed(inner, err)
-			}
+			l.fail(inner, err)
 			return
 		}
 		inner = encrypted
 	}
 	l.Hand(inner)
+}
+
+// fail closes a connection whose handshake has failed.
+func (l *Listener) fail(c net.Conn, err error) {
+	_ = c.Close()
+	if l.options.TLS != nil && l.options.Failed != nil && l.Context().Err() == nil {
+		l.options.Failed(c, err)
+	}
 }
 
 // admit waits for a place among the unauthenticated connections.

@@ -57,6 +57,13 @@ func (n *network) dial(address string) net.Conn {
 	return client
 }
 
+// call is dial with a client that says something.
+func (n *network) call(address string) net.Conn {
+	client := n.dial(address)
+	go func() { _, _ = client.Write([]byte("x")) }()
+	return client
+}
+
 // door is a Listener with so many places, whose connections are served by reading them.
 type door struct {
 	*network
@@ -91,9 +98,6 @@ func enter(t *testing.T, places int, test func(t *testing.T, d *door)) {
 	})
 }
 
-// speak has a client send something.
-func speak(c net.Conn) { _, _ = c.Write([]byte("x")) }
-
 // isOpen reports whether a client is connected.
 func isOpen(c net.Conn) bool {
 	_ = c.SetReadDeadline(time.Now())
@@ -113,14 +117,14 @@ func (d *door) authenticated(t *testing.T, c Caller) *Conn {
 
 func TestTheOldestOfTheLargestAddressClosesForANewConnection(t *testing.T) {
 	enter(t, 3, func(t *testing.T, d *door) {
-		light := d.dial("192.0.2.1")
+		light := d.call("192.0.2.1")
 		defer light.Close()
-		first := d.dial("192.0.2.2")
+		first := d.call("192.0.2.2")
 		synctest.Wait()
-		second := d.dial("192.0.2.2")
+		second := d.call("192.0.2.2")
 		defer second.Close()
 		time.Sleep(patience + time.Second)
-		newest := d.dial("192.0.2.1")
+		newest := d.call("192.0.2.1")
 		defer newest.Close()
 		time.Sleep(2 * roomEvery)
 		if isOpen(first) || !isOpen(second) || !isOpen(light) || !isOpen(newest) {
@@ -131,11 +135,11 @@ func TestTheOldestOfTheLargestAddressClosesForANewConnection(t *testing.T) {
 
 func TestAConnectionThatIsServedKeepsItsPlaceFromItsOwnAddress(t *testing.T) {
 	enter(t, 1, func(t *testing.T, d *door) {
-		busy := d.dial("192.0.2.1")
+		busy := d.call("192.0.2.1")
 		defer busy.Close()
 		served := <-d.served
 		served.requests.Add(1)
-		next := d.dial("192.0.2.1")
+		next := d.call("192.0.2.1")
 		defer next.Close()
 		time.Sleep(authenticateWithin / 2)
 		if !isOpen(busy) || len(d.served) > 0 {
@@ -153,10 +157,10 @@ func TestAnAddressThatOutnumbersANewcomerLosesWhatIsServed(t *testing.T) {
 	enter(t, 12, func(t *testing.T, d *door) {
 		var many []net.Conn
 		for i := range 12 { // an address may have three quarters
-			many = append(many, d.dial(fmt.Sprint("192.0.2.", 1+max(0, i-8))))
+			many = append(many, d.call(fmt.Sprint("192.0.2.", 1+max(0, i-8))))
 			(<-d.served).requests.Add(1)
 		}
-		newcomer := d.dial("192.0.2.9")
+		newcomer := d.call("192.0.2.9")
 		<-d.served
 		synctest.Wait()
 		if isOpen(many[0]) || !isOpen(many[1]) || !isOpen(many[11]) || !isOpen(newcomer) {
@@ -170,7 +174,7 @@ func TestAnAddressThatOutnumbersANewcomerLosesWhatIsServed(t *testing.T) {
 
 func TestAConnectionWithoutARequestCloses(t *testing.T) {
 	enter(t, 10, func(t *testing.T, d *door) {
-		unused, used := d.dial("192.0.2.1"), d.dial("192.0.2.1")
+		unused, used := d.call("192.0.2.1"), d.call("192.0.2.1")
 		defer func() { _, _ = unused.Close(), used.Close() }()
 		<-d.served
 		(<-d.served).used.Store(true)
@@ -183,13 +187,13 @@ func TestAConnectionWithoutARequestCloses(t *testing.T) {
 
 func TestAnAuthenticatedConnectionLeavesItsPlaceAndCountsForItsCaller(t *testing.T) {
 	enter(t, 1, func(t *testing.T, d *door) {
-		client := d.dial("192.0.2.1")
+		client := d.call("192.0.2.1")
 		conn := d.authenticated(t, caller("jane"))
 		if u := d.memory.Users.Usage(); u.Held != d.memory.ConnectionBytes || u.Heaviest != "jane" {
 			t.Errorf("held: %+v", u)
 		}
 		for range 3 { // others come and go
-			other := d.dial("192.0.2.1")
+			other := d.call("192.0.2.1")
 			<-d.served
 			_ = other.Close()
 			synctest.Wait()
@@ -211,10 +215,10 @@ func TestAConnectionOfTheHeaviestCallerClosesForOthers(t *testing.T) {
 		d.memory.Users.SetTotal(8*d.memory.ConnectionBytes + d.memory.ConnectionBytes/2)
 		var heavy []net.Conn
 		for range 7 {
-			heavy = append(heavy, d.dial("192.0.2.1"))
+			heavy = append(heavy, d.call("192.0.2.1"))
 			d.authenticated(t, caller("heavy"))
 		}
-		defer d.dial("192.0.2.1").Close()
+		defer d.call("192.0.2.1").Close()
 		d.authenticated(t, caller("light"))
 		synctest.Wait()
 		open := 0
@@ -226,6 +230,24 @@ func TestAConnectionOfTheHeaviestCallerClosesForOthers(t *testing.T) {
 		}
 		if open != 6 {
 			t.Errorf("%d of 7 connections are open", open)
+		}
+	})
+}
+
+func TestSilenceTakesNoPlace(t *testing.T) {
+	enter(t, 1, func(t *testing.T, d *door) {
+		var silent []net.Conn
+		for range accepted + 1 {
+			silent = append(silent, d.dial("192.0.2.1"))
+			synctest.Wait()
+		}
+		client := d.call("192.0.2.1")
+		<-d.served
+		if isOpen(silent[0]) || !isOpen(silent[accepted]) || !isOpen(client) {
+			t.Errorf("open: the oldest %v, the newest %v, the client %v", isOpen(silent[0]), isOpen(silent[accepted]), isOpen(client))
+		}
+		for _, c := range append(silent, client) {
+			_ = c.Close()
 		}
 	})
 }
