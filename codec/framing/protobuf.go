@@ -21,33 +21,29 @@ type Protobuf struct {
 
 // AppendObject appends the response to a get.
 func (p *Protobuf) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
+	return raw(dst, src, e, true, func(dst, raw []byte) []byte {
+		return proto.AppendEnvelope(dst, p.APIVersion, p.Kind, raw)
+	})
+}
+
+// raw appends the message of an object by add.
+func raw(dst, src []byte, e ObjectEncoder, first bool, add func(dst, raw []byte) []byte) ([]byte, error) {
 	if e == (Passthrough{}) {
-		return proto.AppendEnvelope(dst, p.APIVersion, p.Kind, src), nil
+		return add(dst, src), nil
 	}
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = e.AppendObject(s.B, src, true); err != nil {
-		return dst, err
-	}
-	return proto.AppendEnvelope(dst, p.APIVersion, p.Kind, s.B), nil
+	return scratch.Through(dst,
+		func(b []byte) ([]byte, error) { return e.AppendObject(b, src, first) },
+		func(dst, raw []byte) ([]byte, error) { return add(dst, raw), nil })
 }
 
 // AppendItem appends an item of a list.
 func (p *Protobuf) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
-	if e == (Passthrough{}) {
-		return proto.AppendItem(dst, src), nil
-	}
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = e.AppendItem(s.B, src); err != nil {
-		return dst, err
-	}
-	if p.ItemsFirst {
-		return proto.AppendBytesField(dst, 1, s.B), nil
-	}
-	return proto.AppendItem(dst, s.B), nil
+	return raw(dst, src, e, true, func(dst, raw []byte) []byte {
+		if p.ItemsFirst {
+			return proto.AppendBytesField(dst, 1, raw)
+		}
+		return proto.AppendItem(dst, raw)
+	})
 }
 
 // Separator returns the separator of two items: nothing.
@@ -74,16 +70,9 @@ func (p *Protobuf) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []by
 
 // AppendEvent appends a watch event.
 func (p *Protobuf) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error) {
-	if e == (Passthrough{}) {
-		return proto.AppendEvent(dst, typ, p.APIVersion, p.Kind, src), nil
-	}
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = e.AppendObject(s.B, src, first); err != nil {
-		return dst, err
-	}
-	return proto.AppendEvent(dst, typ, p.APIVersion, p.Kind, s.B), nil
+	return raw(dst, src, e, first, func(dst, raw []byte) []byte {
+		return proto.AppendEvent(dst, typ, p.APIVersion, p.Kind, raw)
+	})
 }
 
 // AppendErrorEvent appends an ERROR event.
