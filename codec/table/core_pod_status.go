@@ -119,23 +119,23 @@ func (p *podState) sidecarNamed(name json.Value) bool {
 func (p *podState) initialize() bool {
 	var sidecars podState // restarts only
 	held := false
-	for i, v := range p.initStatus.Elements {
-		c := readStatus(v)
-		p.count(&c)
-		always := p.sidecarNamed(c.name)
+	for i, c := range p.initStatus.Elements {
+		p.count(c)
+		always := p.sidecarNamed(c.Get("name"))
 		if always {
-			sidecars.count(&c)
+			sidecars.count(c)
 		}
-		if c.terminated != nil && intOf(c.terminated.Get("exitCode")) == 0 {
+		terminated := stateOf(c, "terminated")
+		if terminated != nil && intOf(terminated.Get("exitCode")) == 0 {
 			continue
 		}
-		if always && isTrue(c.started) {
-			if isTrue(c.ready) {
+		if always && isTrue(c.Get("started")) {
+			if isTrue(c.Get("ready")) {
 				p.ready++
 			}
 			continue
 		}
-		p.hold(i, &c)
+		p.hold(i, stateOf(c, "waiting"), terminated)
 		held = true
 		break
 	}
@@ -146,14 +146,14 @@ func (p *podState) initialize() bool {
 }
 
 // hold sets the pod's reason to the reason why init container i has not finished.
-func (p *podState) hold(i int, c *containerStatus) {
+func (p *podState) hold(i int, waiting, terminated json.Value) {
 	p.reason = append(p.reason[:0], "Init:"...)
-	waiting := bytesOf(c.waiting.Get("reason"))
+	reason := bytesOf(waiting.Get("reason"))
 	switch {
-	case c.terminated != nil:
-		p.reason = appendExit(p.reason, c.terminated)
-	case len(waiting) > 0 && string(waiting) != "PodInitializing":
-		p.reason = append(p.reason, waiting...)
+	case terminated != nil:
+		p.reason = appendExit(p.reason, terminated)
+	case len(reason) > 0 && string(reason) != "PodInitializing":
+		p.reason = append(p.reason, reason...)
 	default:
 		p.reason = append(strconv.AppendInt(p.reason, int64(i), 10), '/')
 		p.reason = strconv.AppendInt(p.reason, int64(p.spec.inits), 10)
@@ -166,23 +166,22 @@ func (p *podState) hold(i int, c *containerStatus) {
 func (p *podState) run(older bool) {
 	running, named := false, false
 	p.failure = p.failure[:0]
-	for _, v := range p.runStatus.Elements {
-		c := readStatus(v)
-		p.count(&c)
-		waiting := c.waiting.Get("reason")
+	for _, c := range p.runStatus.Elements {
+		p.count(c)
+		waiting, terminated := stateOf(c, "waiting").Get("reason"), stateOf(c, "terminated")
 		switch {
 		case !empty(waiting):
 			if !named {
 				p.reason, named = append(p.reason[:0], bytesOf(waiting)...), true
 			}
-		case c.terminated != nil:
+		case terminated != nil:
 			if !named {
-				p.reason, named = appendExit(p.reason[:0], c.terminated), true
+				p.reason, named = appendExit(p.reason[:0], terminated), true
 			}
-			if len(p.failure) == 0 && !older && intOf(c.terminated.Get("exitCode")) != 0 {
-				p.failure = appendExit(p.failure, c.terminated)
+			if len(p.failure) == 0 && !older && intOf(terminated.Get("exitCode")) != 0 {
+				p.failure = appendExit(p.failure, terminated)
 			}
-		case isTrue(c.ready) && present(c.running):
+		case isTrue(c.Get("ready")) && stateOf(c, "running") != nil:
 			running = true
 			p.ready++
 		}
@@ -217,9 +216,9 @@ func (p *podState) terminate(r *row) {
 }
 
 // count adds a container's restarts.
-func (p *podState) count(c *containerStatus) {
-	p.restarts += intOf(c.restarts)
-	if last := c.last.Get("terminated"); present(last) {
+func (p *podState) count(status json.Value) {
+	p.restarts += intOf(status.Get("restartCount"))
+	if last := status.Get("lastState", "terminated"); present(last) {
 		if t := timeOf(last.Get("finishedAt")); p.restarted.Before(t) {
 			p.restarted = t
 		}
@@ -234,4 +233,19 @@ func hasTrue(conditions json.Value, typ string) bool {
 		}
 	}
 	return false
+}
+
+// stateOf returns one of the three states of a container status, or nil if it does not apply.
+func stateOf(status json.Value, name string) json.Value { return optional(status.Get("state", name)) }
+
+// appendExit appends how a container ended: the reason if there is one, else the signal, else the
+// exit code.
+func appendExit(dst []byte, terminated json.Value) []byte {
+	if reason := terminated.Get("reason"); !empty(reason) {
+		return appendScalar(dst, reason)
+	}
+	if signal := intOf(terminated.Get("signal")); signal != 0 {
+		return strconv.AppendInt(append(dst, "Signal:"...), signal, 10)
+	}
+	return strconv.AppendInt(append(dst, "ExitCode:"...), intOf(terminated.Get("exitCode")), 10)
 }
