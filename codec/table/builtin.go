@@ -84,5 +84,5 @@ var defaultColumns = newColumns(nameColumn.documented("name"), createdColumn.doc
 // createdColumn prints the creation timestamp; the year 1 if there is none.
 var createdColumn = column{
 	name: "Created At", typ: "date",
-	cell: quoted(func(dst []byte, r *row) []byte { return timeOf(r.created).UTC().AppendFormat(dst, time.RFC3339) }),
+	cell: quoted(func(dst []byte, r *row) []byte { return timeOf(r.created()).UTC().AppendFormat(dst, time.RFC3339) }),
 }

@@ -48,8 +48,8 @@ const unset = "<unset>"
 
 // The cells of nearly every kind's first and last column.
 var (
-	nameCell = quoted(func(dst []byte, r *row) []byte { return appendScalar(dst, r.name) })
-	ageCell  = quoted(func(dst []byte, r *row) []byte { return r.appendSince(dst, r.created) })
+	nameCell = quoted(func(dst []byte, r *row) []byte { return appendScalar(dst, r.name()) })
+	ageCell  = quoted(func(dst []byte, r *row) []byte { return r.appendSince(dst, r.created()) })
 )
 
 // str prints the text of a field, or the empty string if it is absent.

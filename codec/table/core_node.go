@@ -39,7 +39,7 @@ var (
 // nodeRoles prints the roles in the node's labels, sorted.
 func nodeRoles(dst []byte, r *row) []byte {
 	r.parts = r.parts[:0]
-	for key, v := range r.labels.Members {
+	for key, v := range r.meta.Get("labels").Members {
 		role, ok := bytes.CutPrefix(key, rolePrefix)
 		if !ok && bytes.Equal(key, roleLabel) {
 			role, ok = bytesOf(v), true

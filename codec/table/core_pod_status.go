@@ -48,49 +48,24 @@ func (r *row) podState() *podState {
 }
 
 func (p *podState) readSpec(spec json.Value) {
-	for key, v := range spec.Members {
-		switch string(key) {
-		case "containers":
-			p.containers += int64(v.Len())
-		case "initContainers":
-			p.spec.initContainers = v
-			for _, c := range v.Elements {
-				p.spec.inits++
-				if sidecar(c) {
-					p.containers++
-				}
-			}
-		case "readinessGates":
-			p.gates = v
-		case "nodeName":
-			p.node = v
+	p.containers = int64(spec.Get("containers").Len())
+	p.spec.initContainers = spec.Get("initContainers")
+	for _, c := range p.spec.initContainers.Elements {
+		p.spec.inits++
+		if sidecar(c) {
+			p.containers++
 		}
 	}
+	p.gates, p.node = spec.Get("readinessGates"), spec.Get("nodeName")
 }
 
 // readStatus reads the status, and sets the reason that applies unless a container has one: the
 // pod's own, or its phase.
 func (p *podState) readStatus(status json.Value) {
-	var reason json.Value
-	for key, v := range status.Members {
-		switch string(key) {
-		case "phase":
-			p.phase = v
-		case "reason":
-			reason = v
-		case "conditions":
-			p.conditions = v
-		case "podIPs":
-			p.ips = v
-		case "nominatedNodeName":
-			p.nominatedNode = v
-		case "initContainerStatuses":
-			p.initStatus = v
-		case "containerStatuses":
-			p.runStatus = v
-		}
-	}
-	p.reason = appendScalar(p.reason[:0], filled(reason, p.phase))
+	p.phase, p.conditions, p.ips = status.Get("phase"), status.Get("conditions"), status.Get("podIPs")
+	p.nominatedNode = status.Get("nominatedNodeName")
+	p.initStatus, p.runStatus = status.Get("initContainerStatuses"), status.Get("containerStatuses")
+	p.reason = appendScalar(p.reason[:0], filled(status.Get("reason"), p.phase))
 	for _, c := range p.conditions.Elements {
 		if is(c.Get("type"), "PodScheduled") && is(c.Get("reason"), gated) {
 			p.reason = append(p.reason[:0], gated...)

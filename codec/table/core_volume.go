@@ -68,7 +68,7 @@ func volumePhase(dst []byte, r *row) []byte {
 
 // volumeClass prints the storage class; the beta annotation takes precedence.
 func volumeClass(dst []byte, r *row) []byte {
-	if class := r.annotations.Get("volume.beta.kubernetes.io/storage-class"); present(class) {
+	if class := r.meta.Get("annotations", "volume.beta.kubernetes.io/storage-class"); present(class) {
 		return appendScalar(dst, class)
 	}
 	return appendScalar(dst, r.spec.Get("storageClassName"))

@@ -82,7 +82,7 @@ func balancerAddresses(dst []byte, r *row) []byte {
 // nameOrDefault prints the name, marked if one of the annotations makes this the default class.
 func nameOrDefault(annotations ...string) printer {
 	return func(dst []byte, r *row) []byte {
-		dst = appendScalar(dst, r.name)
+		dst = appendScalar(dst, r.name())
 		for _, a := range annotations {
 			if r.annotated(a, "true") && !r.older {
 				return append(dst, " (default)"...)

@@ -54,7 +54,7 @@ func storageClassName(dst []byte, r *row) []byte {
 			r.fail(fmt.Errorf("the default among storage classes: %w", ErrUndetermined))
 		}
 	}
-	return appendScalar(dst, r.name)
+	return appendScalar(dst, r.name())
 }
 
 // tokenAudiences prints the audiences of the requested tokens. An audience may be empty.

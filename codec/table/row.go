@@ -19,9 +19,6 @@ type row struct {
 
 	object, meta, spec, status json.Value
 
-	name, created, deleted json.Value // of meta
-	labels, annotations    json.Value
-
 	decoded     any        // for the library
 	decodedFrom json.Value // of which part of the object
 
@@ -46,25 +43,7 @@ func openRow(obj json.Value, now time.Time) *row {
 			r.status = v
 		}
 	}
-	r.openMeta()
 	return r
-}
-
-func (r *row) openMeta() {
-	for key, v := range r.meta.Members {
-		switch string(key) {
-		case "name":
-			r.name = v
-		case "creationTimestamp":
-			r.created = v
-		case "deletionTimestamp":
-			r.deleted = v
-		case "labels":
-			r.labels = v
-		case "annotations":
-			r.annotations = v
-		}
-	}
 }
 
 // close returns the row to the pool. It drops every reference to the object.
@@ -109,10 +88,13 @@ func (r *row) part(name string) json.Value {
 	return r.object.Get(name)
 }
 
+func (r *row) name() json.Value    { return r.meta.Get("name") }
+func (r *row) created() json.Value { return r.meta.Get("creationTimestamp") }
+
 // terminating reports whether the object has a deletion timestamp.
-func (r *row) terminating() bool { return isSet(r.deleted) }
+func (r *row) terminating() bool { return isSet(r.meta.Get("deletionTimestamp")) }
 
 // annotated reports whether an annotation has exactly this value.
 func (r *row) annotated(key, value string) bool {
-	return is(r.annotations.Get(key), value)
+	return is(r.meta.Get("annotations", key), value)
 }
