@@ -51,7 +51,7 @@ func NewWriter(r *Resource, f Format) (*Writer, error) {
 func newBookmarkEncoder(r *Resource) (bookmark.Encoder, error) {
 	switch {
 	case r.Source == Protobuf:
-		return bookmark.Protobuf(r.Group, r.APIVersion(), r.Kind)
+		return bookmark.Protobuf(r.APIVersion(), r.Kind), nil
 	case r.Style == Unstructured:
 		return bookmark.Unstructured(r.APIVersion(), r.Kind), nil
 	}

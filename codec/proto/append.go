@@ -34,12 +34,6 @@ func (s *Schema) AppendCBORItem(dst, raw []byte) ([]byte, error) {
 	return s.append(dst, raw, asCBOR, literal{})
 }
 
-// AppendZero appends the zero object of the kind as a raw message: every field that is neither a
-// pointer nor a slice nor a map is present and empty.
-func (s *Schema) AppendZero(dst []byte) []byte {
-	return append(dst, s.zero...)
-}
-
 func (s *Schema) append(dst, raw []byte, n notation, first literal) ([]byte, error) {
 	tc, err := newTranscoder(raw)
 	if err != nil {

@@ -54,7 +54,7 @@ func (c compiler) addFields(p *plan) error {
 			return fmt.Errorf("%v.%s: %w", p.typ, sf.Name, err)
 		}
 	}
-	return p.checkDuplicateNames()
+	return nil
 }
 
 // add compiles one struct field into p.
@@ -268,31 +268,4 @@ func parseTags(sf reflect.StructField) (t fieldTags, err error) {
 		t.name = sf.Name
 	}
 	return t, nil
-}
-
-// checkDuplicateNames returns an error if two members of the object have the same name, for which
-// encoding/json has rules that are not implemented here.
-func (p *plan) checkDuplicateNames() error {
-	seen := map[string]bool{}
-	var walk func(p *plan) error
-	walk = func(p *plan) error {
-		for i := range p.fields {
-			f := &p.fields[i]
-			if f.op == opInline {
-				if err := walk(f.sub); err != nil {
-					return err
-				}
-				continue
-			}
-			if f.out[asJSON].key == "" {
-				continue
-			}
-			if seen[f.out[asJSON].key] {
-				return fmt.Errorf("%s: member %s twice: %w", p.name, f.out[asJSON].key, errSchema)
-			}
-			seen[f.out[asJSON].key] = true
-		}
-		return nil
-	}
-	return walk(p)
 }

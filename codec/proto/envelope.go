@@ -6,10 +6,8 @@ const magic = "k8s\x00"
 
 // Field numbers of runtime.Unknown and of the TypeMeta in it.
 const (
-	unknownTypeMeta        = 1
-	unknownRaw             = 2
-	unknownContentEncoding = 3
-	unknownContentType     = 4
+	unknownTypeMeta = 1
+	unknownRaw      = 2
 
 	typeMetaAPIVersion = 1
 	typeMetaKind       = 2
@@ -37,9 +35,8 @@ const envelopeTail = "\x1a\x00\x22\x00"
 
 // Unknown is the content of an envelope, a runtime.Unknown. All fields alias the parsed bytes.
 type Unknown struct {
-	APIVersion, Kind             []byte
-	Raw                          []byte // the message, of type APIVersion and Kind
-	ContentEncoding, ContentType []byte // the apiserver leaves both empty
+	APIVersion, Kind []byte
+	Raw              []byte // the message, of type APIVersion and Kind
 }
 
 // isEnvelope reports whether b begins with the prefix of an envelope.
@@ -56,16 +53,12 @@ func ParseEnvelope(b []byte) (Unknown, error) {
 		return u, withOffset(ErrMagic, "envelope", 0)
 	}
 	var typeMeta []byte
-	i, err := walk(b[len(magic):], allBytes[:unknownContentType], false, func(f field, v []byte) {
+	i, err := walk(b[len(magic):], allBytes, false, func(f field, v []byte) {
 		switch f.num {
 		case unknownTypeMeta:
 			typeMeta = v
 		case unknownRaw:
 			u.Raw = v
-		case unknownContentEncoding:
-			u.ContentEncoding = v
-		case unknownContentType:
-			u.ContentType = v
 		}
 	})
 	if err != nil {

@@ -79,10 +79,6 @@ func TestTheCompilerRejectsUnsupportedTypes(t *testing.T) {
 			A string `json:"a" protobuf:"bytes,1,opt,name=a"`
 			B string `json:"b" protobuf:"bytes,1,opt,name=b"`
 		}](),
-		"same name twice": reflect.TypeFor[struct {
-			A        string `json:"inner" protobuf:"bytes,1,opt,name=a"`
-			Embedded `json:",inline" protobuf:"bytes,2,opt,name=b"`
-		}](),
 		"map of numbers": reflect.TypeFor[struct {
 			A map[string]int64 `json:"a" protobuf:"bytes,1,rep,name=a"`
 		}](),
@@ -104,9 +100,4 @@ func TestTheCompilerRejectsUnsupportedTypes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// Embedded has a member with the same name as a member of its parent.
-type Embedded struct {
-	Inner string `json:"inner" protobuf:"bytes,1,opt,name=inner"`
 }

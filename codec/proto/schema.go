@@ -17,9 +17,20 @@ type Schema struct {
 	plan     *plan
 	typeMeta [2]literal // kind and apiVersion, by notation
 
-	zero []byte // the zero object as a raw message
-
 	reader fieldReader
+}
+
+// Object is an object of a built-in kind.
+type Object interface {
+	metav1.ObjectMetaAccessor
+	metav1.Object
+	Marshal() ([]byte, error)
+}
+
+// New returns the zero object of the kind, or nil if it has no metadata, as lists.
+func (s *Schema) New() Object {
+	o, _ := reflect.New(s.plan.typ).Interface().(Object)
+	return o
 }
 
 // A kindKey identifies a kind as an envelope does.
@@ -89,11 +100,7 @@ func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
-	zero, err := reflect.New(t).Interface().(interface{ Marshal() ([]byte, error) }).Marshal()
-	if err != nil {
-		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
-	}
-	m := &Schema{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
+	m := &Schema{APIVersion: apiVersion, Kind: kind, plan: p}
 	if m.reader, err = newFieldReader(apiVersion, kind, p); err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
