@@ -40,6 +40,15 @@ func newColumns(columns ...column) *Columns {
 	return c
 }
 
+// usual returns the columns of most kinds: the name before all, and the age before the wide ones.
+func usual(columns ...column) *Columns {
+	age := slices.IndexFunc(columns, func(c column) bool { return c.priority > 0 })
+	if age < 0 {
+		age = len(columns)
+	}
+	return newColumns(slices.Concat([]column{nameColumn}, columns[:age], []column{ageColumn}, columns[age:])...)
+}
+
 // with sets the rules of the kind.
 func (c *Columns) with(r rules) *Columns {
 	c.rules = r

@@ -6,11 +6,7 @@ import (
 	"sluice/codec/json"
 )
 
-var endpoints = newColumns(
-	nameColumn,
-	text("Endpoints", quoted(endpointAddresses)),
-	ageColumn,
-)
+var endpoints = usual(text("Endpoints", quoted(endpointAddresses)))
 
 // endpointAddresses prints the first ready addresses, each with each of its ports, or without a
 // port if there are none.

@@ -7,12 +7,10 @@ import (
 	"sluice/codec/json"
 )
 
-var pod = newColumns(
-	nameColumn,
+var pod = usual(
 	text("Ready", quoted(podReady)),
 	text("Status", quoted(podStatus)),
 	text("Restarts", quoted(podRestarts)),
-	ageColumn,
 	wide(text("IP", quoted(podIP))),
 	wide(text("Node", quoted(podNode))),
 	wide(text("Nominated Node", quoted(nominatedNode))),

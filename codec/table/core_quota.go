@@ -2,12 +2,7 @@ package table
 
 import "bytes"
 
-var resourceQuota = newColumns(
-	nameColumn,
-	text("Request", quoted(quotas(false))),
-	text("Limit", quoted(quotas(true))),
-	ageColumn,
-)
+var resourceQuota = usual(text("Request", quoted(quotas(false))), text("Limit", quoted(quotas(true))))
 
 var limitPrefix = []byte("limits.")
 

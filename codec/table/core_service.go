@@ -2,13 +2,11 @@ package table
 
 import "sluice/codec/json"
 
-var service = newColumns(
-	nameColumn,
+var service = usual(
 	text("Type", str("spec", "type")),
 	text("Cluster-IP", quoted(clusterIP)),
 	text("External-IP", quoted(externalIP)),
 	text("Port(s)", quoted(servicePorts)),
-	ageColumn,
 	wide(text("Selector", labelsCell("spec", "selector"))),
 )
 

@@ -2,8 +2,7 @@ package table
 
 import "sluice/codec/json"
 
-var persistentVolume = newColumns(
-	nameColumn,
+var persistentVolume = usual(
 	text("Capacity", quantity("spec", "capacity", "storage")),
 	text("Access Modes", quoted(volumeModes)),
 	text("Reclaim Policy", str("spec", "persistentVolumeReclaimPolicy")),
@@ -12,19 +11,16 @@ var persistentVolume = newColumns(
 	text("StorageClass", quoted(volumeClass)),
 	text("VolumeAttributesClass", strOr(unset, "spec", "volumeAttributesClassName")),
 	text("Reason", str("status", "reason")),
-	ageColumn,
 	wide(text("VolumeMode", strOr(unset, "spec", "volumeMode"))),
 )
 
-var persistentVolumeClaim = newColumns(
-	nameColumn,
+var persistentVolumeClaim = usual(
 	text("Status", quoted(volumePhase)),
 	text("Volume", str("spec", "volumeName")),
 	text("Capacity", quoted(claimCapacity)),
 	text("Access Modes", quoted(claimModes)),
 	text("StorageClass", quoted(volumeClass)),
 	text("VolumeAttributesClass", strOr(unset, "spec", "volumeAttributesClassName")),
-	ageColumn,
 	wide(text("VolumeMode", strOr(unset, "spec", "volumeMode"))),
 )
 

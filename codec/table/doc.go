@@ -8,7 +8,7 @@
 //
 // The columns of the built-in kinds are data, in one file per API group (group_apps.go; the larger
 // core kinds have files of their own): name, type, priority and a cell, a function that appends one
-// JSON value. Descriptions are those that the apiserver serves. Cells are composed of the functions
+// JSON value. Nearly all kinds have a name first and an age before the wide columns (usual). Descriptions are those that the apiserver serves. Cells are composed of the functions
 // in cell.go. They read the object's JSON in the version of the request, while the apiserver prints
 // its internal types: a version that names a field differently has its own cells, and an absent field prints as the zero
 // value of the internal type.

@@ -3,34 +3,21 @@ package table
 var admissionGroup = group{"admissionregistration.k8s.io", []kind{
 	{"MutatingWebhookConfiguration", versions("v1"), webhookConfiguration},
 	{"ValidatingWebhookConfiguration", versions("v1"), webhookConfiguration},
-	{"ValidatingAdmissionPolicy", versions("v1"), newColumns(
-		nameColumn,
+	{"ValidatingAdmissionPolicy", versions("v1"), usual(
 		integer("Validations", count("spec", "validations")),
 		paramKindColumn,
-		ageColumn,
 	)},
 	{"ValidatingAdmissionPolicyBinding", versions("v1"), policyBinding},
-	{"MutatingAdmissionPolicy", versions("v1", "v1beta1", "v1alpha1"), newColumns(
-		nameColumn,
+	{"MutatingAdmissionPolicy", versions("v1", "v1beta1", "v1alpha1"), usual(
 		integer("Mutations", count("spec", "mutations")),
 		paramKindColumn,
-		ageColumn,
 	)},
 	{"MutatingAdmissionPolicyBinding", versions("v1", "v1beta1", "v1alpha1"), policyBinding},
 }}
 
-var webhookConfiguration = newColumns(
-	nameColumn,
-	integer("Webhooks", count("webhooks")),
-	ageColumn,
-)
+var webhookConfiguration = usual(integer("Webhooks", count("webhooks")))
 
-var policyBinding = newColumns(
-	nameColumn,
-	text("PolicyName", str("spec", "policyName")),
-	text("ParamRef", quoted(paramRef)),
-	ageColumn,
-)
+var policyBinding = usual(text("PolicyName", str("spec", "policyName")), text("ParamRef", quoted(paramRef)))
 
 var paramKindColumn = text("ParamKind", reference(unset, path("spec", "paramKind"), "apiVersion", "kind"))
 

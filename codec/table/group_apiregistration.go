@@ -1,11 +1,9 @@
 package table
 
 var apiRegistrationGroup = group{"apiregistration.k8s.io", []kind{
-	{"APIService", versions("v1"), newColumns(
-		nameColumn,
+	{"APIService", versions("v1"), usual(
 		text("Service", reference("Local", path("spec", "service"), "namespace", "name")),
 		text("Available", quoted(apiServiceAvailable)),
-		ageColumn,
 	).with(rules{repeats: true})},
 }}
 

@@ -10,51 +10,41 @@ import (
 )
 
 var appsGroup = group{"apps", []kind{
-	{"Deployment", versions("v1"), newColumns(
-		nameColumn,
+	{"Deployment", versions("v1"), usual(
 		text("Ready", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
 		text("Up-to-date", num("status", "updatedReplicas")),
 		text("Available", num("status", "availableReplicas")),
-		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
 		wide(text("Selector", quoted(deploymentSelector))),
 	)},
-	{"ReplicaSet", versions("v1"), newColumns(
-		nameColumn,
+	{"ReplicaSet", versions("v1"), usual(
 		integer("Desired", num("spec", "replicas")),
 		integer("Current", num("status", "replicas")),
 		integer("Ready", num("status", "readyReplicas")),
-		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
 		wide(text("Selector", selectorCell("spec", "selector"))),
 	)},
-	{"StatefulSet", versions("v1"), newColumns(
-		nameColumn,
+	{"StatefulSet", versions("v1"), usual(
 		text("Ready", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
-		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
 	)},
-	{"DaemonSet", versions("v1"), newColumns(
-		nameColumn,
+	{"DaemonSet", versions("v1"), usual(
 		integer("Desired", num("status", "desiredNumberScheduled")),
 		integer("Current", num("status", "currentNumberScheduled")),
 		integer("Ready", num("status", "numberReady")),
 		integer("Up-to-date", num("status", "updatedNumberScheduled")),
 		integer("Available", num("status", "numberAvailable")),
 		text("Node Selector", labelsCell("spec", "template", "spec", "nodeSelector")),
-		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
 		wide(text("Selector", selectorCell("spec", "selector"))),
 	)},
-	{"ControllerRevision", versions("v1"), newColumns(
-		nameColumn,
+	{"ControllerRevision", versions("v1"), usual(
 		text("Controller", quoted(controller)),
 		text("Revision", num("revision")),
-		ageColumn,
 	)},
 }}
 

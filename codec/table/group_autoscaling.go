@@ -5,14 +5,12 @@ import "sluice/codec/json"
 // Tables of version 1 are left to the apiserver: that version does not record the order of the metrics, nor whether an amount is
 // zero or missing.
 var autoscalingGroup = group{"autoscaling", []kind{
-	{"HorizontalPodAutoscaler", versions("v2"), newColumns(
-		nameColumn,
+	{"HorizontalPodAutoscaler", versions("v2"), usual(
 		text("Reference", reference("/", path("spec", "scaleTargetRef"), "kind", "name")),
 		text("Targets", quoted(metricTargets)),
 		text("MinPods", strOr(unset, "spec", "minReplicas")),
 		text("MaxPods", num("spec", "maxReplicas")),
 		text("Replicas", num("status", "currentReplicas")),
-		ageColumn,
 	)},
 }}
 

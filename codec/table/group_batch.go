@@ -3,24 +3,20 @@ package table
 import "sluice/codec/json"
 
 var batchGroup = group{"batch", []kind{
-	{"Job", versions("v1"), newColumns(
-		nameColumn,
+	{"Job", versions("v1"), usual(
 		text("Status", quoted(jobState)),
 		text("Completions", quoted(jobCompletions)),
 		text("Duration", quoted(jobDuration)),
-		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
 		wide(text("Selector", selectorCell("spec", "selector"))),
 	)},
-	{"CronJob", versions("v1"), newColumns(
-		nameColumn,
+	{"CronJob", versions("v1"), usual(
 		text("Schedule", str("spec", "schedule")),
 		text("Timezone", strOr(none, "spec", "timeZone")),
 		boolean("Suspend", quoted(cronJobSuspended)),
 		integer("Active", count("status", "active")),
 		text("Last Schedule", since(none, "status", "lastScheduleTime")),
-		ageColumn,
 		wide(containerNames(cronJobContainers)),
 		wide(containerImages(cronJobContainers)),
 		wide(text("Selector", selectorCell("spec", "jobTemplate", "spec", "selector"))),

@@ -5,19 +5,11 @@ import "strconv"
 // coreGroup is the group with the empty name. The larger kinds have files of their own, core_*.go;
 // events are in group_events.go.
 var coreGroup = group{"", []kind{
-	{"ConfigMap", versions("v1"), newColumns(
-		nameColumn,
-		text("Data", configMapKeys),
-		ageColumn,
-	)},
+	{"ConfigMap", versions("v1"), usual(text("Data", configMapKeys))},
 	{"Endpoints", versions("v1"), endpoints},
 	{"Event", versions("v1"), coreEvent},
 	{"LimitRange", versions("v1"), defaultColumns},
-	{"Namespace", versions("v1"), newColumns(
-		nameColumn,
-		text("Status", str("status", "phase")),
-		ageColumn,
-	)},
+	{"Namespace", versions("v1"), usual(text("Status", str("status", "phase")))},
 	{"Node", versions("v1"), node},
 	{"PersistentVolume", versions("v1"), persistentVolume},
 	{"PersistentVolumeClaim", versions("v1"), persistentVolumeClaim},
@@ -28,29 +20,22 @@ var coreGroup = group{"", []kind{
 		containerImages(path("template", "spec", "containers")),
 		text("Pod Labels", labelsCell("template", "metadata", "labels")),
 	)},
-	{"ReplicationController", versions("v1"), newColumns(
-		nameColumn,
+	{"ReplicationController", versions("v1"), usual(
 		integer("Desired", num("spec", "replicas")),
 		integer("Current", num("status", "replicas")),
 		integer("Ready", num("status", "readyReplicas")),
-		ageColumn,
 		wide(containerNames(templateContainers)),
 		wide(containerImages(templateContainers)),
 		wide(text("Selector", labelsCell("spec", "selector"))),
 	)},
 	{"ResourceQuota", versions("v1"), resourceQuota},
-	{"Secret", versions("v1"), newColumns(
-		nameColumn,
-		text("Type", str("type")),
-		text("Data", count("data")),
-		ageColumn,
-	)},
+	{"Secret", versions("v1"), usual(text("Type", str("type")), text("Data", count("data")))},
 	{"Service", versions("v1"), service},
 	{"ServiceAccount", versions("v1"), nameAndAge},
 }}
 
 // nameAndAge are the columns of kinds that print nothing else.
-var nameAndAge = newColumns(nameColumn, ageColumn)
+var nameAndAge = usual()
 
 // configMapKeys counts the keys of data and binaryData together.
 func configMapKeys(dst []byte, r *row) []byte {

@@ -3,12 +3,10 @@ package table
 import "sluice/codec/json"
 
 var discoveryGroup = group{"discovery.k8s.io", []kind{
-	{"EndpointSlice", versions("v1"), newColumns(
-		nameColumn,
+	{"EndpointSlice", versions("v1"), usual(
 		text("AddressType", str("addressType")),
 		text("Ports", quoted(slicePorts)),
 		text("Endpoints", quoted(sliceAddresses)),
-		ageColumn,
 	)},
 }}
 

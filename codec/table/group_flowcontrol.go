@@ -9,14 +9,12 @@ var flowControlGroup = group{"flowcontrol.apiserver.k8s.io", []kind{
 		ageColumn,
 		text("MissingPL", quoted(danglingReference)),
 	).with(rules{sorted: true})}, // by precedence and name
-	{"PriorityLevelConfiguration", versions("v1"), newColumns(
-		nameColumn,
+	{"PriorityLevelConfiguration", versions("v1"), usual(
 		text("Type", str("spec", "type")),
 		text("NominalConcurrencyShares", numIn(limited, "nominalConcurrencyShares")),
 		text("Queues", numIn(queuing, "queues")),
 		text("HandSize", numIn(queuing, "handSize")),
 		text("QueueLengthLimit", numIn(queuing, "queueLengthLimit")),
-		ageColumn,
 	)},
 }}
 

@@ -3,11 +3,9 @@ package table
 import "sluice/codec/json"
 
 var internalGroup = group{"internal.apiserver.k8s.io", []kind{
-	{"StorageVersion", versions("v1alpha1"), newColumns(
-		nameColumn,
+	{"StorageVersion", versions("v1alpha1"), usual(
 		text("CommonEncodingVersion", strOr(unset, "status", "commonEncodingVersion")),
 		text("StorageVersions", quoted(serverVersions)),
-		ageColumn,
 	)},
 }}
 

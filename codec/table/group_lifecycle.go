@@ -2,14 +2,12 @@ package table
 
 // Tables of Eviction are left to the apiserver: they contain the time until a completion.
 var lifecycleGroup = group{"lifecycle.k8s.io", []kind{
-	{"EvictionRequest", versions("v1alpha1"), newColumns(
-		nameColumn,
+	{"EvictionRequest", versions("v1alpha1"), usual(
 		text("Target", strOr(unset, "spec", "target", "pod", "name")),
 		text("Target Type", either("Pod", unset, "spec", "target", "pod")),
 		text("Status", quoted(evictionState)),
 		text("Requester", str("spec", "requester")),
 		text("Intent", str("spec", "intent")),
-		ageColumn,
 	)},
 }}
 

@@ -1,13 +1,11 @@
 package table
 
 var networkingGroup = group{"networking.k8s.io", []kind{
-	{"Ingress", versions("v1"), newColumns(
-		nameColumn,
+	{"Ingress", versions("v1"), usual(
 		text("Class", strOr(none, "spec", "ingressClassName")),
 		text("Hosts", quoted(ingressHosts)),
 		text("Address", quoted(balancerAddresses)),
 		text("Ports", quoted(ingressPorts)),
-		ageColumn,
 	)},
 	{"IngressClass", versions("v1"), newColumns(
 		named(text("Name", quoted(nameOrDefault("ingressclass.kubernetes.io/is-default-class")))),
@@ -15,16 +13,8 @@ var networkingGroup = group{"networking.k8s.io", []kind{
 		text("Parameters", quoted(ingressParameters)),
 		ageColumn,
 	).with(rules{cellsSince: 36})},
-	{"NetworkPolicy", versions("v1"), newColumns(
-		nameColumn,
-		text("Pod-Selector", selectorCell("spec", "podSelector")),
-		ageColumn,
-	)},
-	{"ServiceCIDR", versions("v1", "v1beta1"), newColumns(
-		nameColumn,
-		text("CIDRs", joined("spec", "cidrs")),
-		ageColumn,
-	)},
+	{"NetworkPolicy", versions("v1"), usual(text("Pod-Selector", selectorCell("spec", "podSelector")))},
+	{"ServiceCIDR", versions("v1", "v1beta1"), usual(text("CIDRs", joined("spec", "cidrs")))},
 	// A row has three cells, although the apiserver defines two columns.
 	{"IPAddress", versions("v1", "v1beta1"), newColumns(
 		nameColumn,

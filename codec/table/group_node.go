@@ -1,9 +1,5 @@
 package table
 
 var nodeGroup = group{"node.k8s.io", []kind{
-	{"RuntimeClass", versions("v1"), newColumns(
-		nameColumn,
-		text("Handler", str("handler")),
-		ageColumn,
-	)},
+	{"RuntimeClass", versions("v1"), usual(text("Handler", str("handler")))},
 }}

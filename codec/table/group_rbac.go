@@ -7,10 +7,8 @@ var rbacGroup = group{"rbac.authorization.k8s.io", []kind{
 	{"ClusterRoleBinding", versions("v1"), binding},
 }}
 
-var binding = newColumns(
-	nameColumn,
+var binding = usual(
 	text("Role", reference("/", path("roleRef"), "kind", "name")),
-	ageColumn,
 	wide(text("Users", subjects("User"))),
 	wide(text("Groups", subjects("Group"))),
 	wide(text("ServiceAccounts", subjects("ServiceAccount"))),

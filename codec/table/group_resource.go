@@ -2,26 +2,18 @@ package table
 
 var resourceGroup = group{"resource.k8s.io", []kind{
 	{"DeviceClass", versions("v1", "v1beta2", "v1beta1"), nameAndAge},
-	{"ResourceClaim", versions("v1", "v1beta2", "v1beta1"), newColumns(
-		nameColumn,
-		text("State", quoted(claimState)),
-		ageColumn,
-	)},
+	{"ResourceClaim", versions("v1", "v1beta2", "v1beta1"), usual(text("State", quoted(claimState)))},
 	{"ResourceClaimTemplate", versions("v1", "v1beta2", "v1beta1"), nameAndAge},
-	{"ResourceSlice", versions("v1", "v1beta2", "v1beta1"), newColumns(
-		nameColumn,
+	{"ResourceSlice", versions("v1", "v1beta2", "v1beta1"), usual(
 		text("Node", str("spec", "nodeName")),
 		text("Driver", str("spec", "driver")),
 		text("Pool", str("spec", "pool", "name")),
-		ageColumn,
 	)},
-	{"DeviceTaintRule", versions("v1", "v1beta2", "v1alpha3"), newColumns(
-		nameColumn,
+	{"DeviceTaintRule", versions("v1", "v1beta2", "v1alpha3"), usual(
 		text("Key", str("spec", "taint", "key")),
 		text("Value", str("spec", "taint", "value")),
 		text("Effect", str("spec", "taint", "effect")),
 		text("TimeAdded", since("", "spec", "taint", "timeAdded")),
-		ageColumn,
 	)},
 	{"ResourcePoolStatusRequest", versions("v1alpha3"), poolStatusRequest},
 }}

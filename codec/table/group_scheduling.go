@@ -9,18 +9,14 @@ var schedulingGroup = group{"scheduling.k8s.io", []kind{
 		text("PreemptionPolicy", str("preemptionPolicy")),
 	)},
 	{"Workload", versions("v1beta1", "v1alpha3"), nameAndAge},
-	{"PodGroup", versions("v1beta1", "v1alpha3"), newColumns(
-		nameColumn,
+	{"PodGroup", versions("v1beta1", "v1alpha3"), usual(
 		text("Policy", groupPolicy),
 		text("Workload", quoted(groupWorkload)),
 		text("Status", quoted(groupState)),
-		ageColumn,
 	)},
-	{"CompositePodGroup", versions("v1alpha3"), newColumns(
-		nameColumn,
+	{"CompositePodGroup", versions("v1alpha3"), usual(
 		text("Policy", groupPolicy),
 		text("Workload", quoted(groupWorkload)),
-		ageColumn,
 	)},
 }}
 

@@ -15,33 +15,21 @@ var storageGroup = group{"storage.k8s.io", []kind{
 		text("AllowVolumeExpansion", flag(false, "allowVolumeExpansion")),
 		ageColumn,
 	)},
-	{"VolumeAttributesClass", versions("v1", "v1beta1"), newColumns(
-		nameColumn,
-		text("DriverName", str("driverName")),
-		ageColumn,
-	)},
-	{"VolumeAttachment", versions("v1"), newColumns(
-		nameColumn,
+	{"VolumeAttributesClass", versions("v1", "v1beta1"), usual(text("DriverName", str("driverName")))},
+	{"VolumeAttachment", versions("v1"), usual(
 		named(text("Attacher", str("spec", "attacher"))),
 		text("PV", str("spec", "source", "persistentVolumeName")),
 		text("Node", str("spec", "nodeName")),
 		boolean("Attached", flag(false, "status", "attached")),
-		ageColumn,
 	)},
-	{"CSINode", versions("v1"), newColumns(
-		nameColumn,
-		integer("Drivers", count("spec", "drivers")),
-		ageColumn,
-	)},
-	{"CSIDriver", versions("v1"), newColumns(
-		nameColumn,
+	{"CSINode", versions("v1"), usual(integer("Drivers", count("spec", "drivers")))},
+	{"CSIDriver", versions("v1"), usual(
 		boolean("AttachRequired", flag(true, "spec", "attachRequired")),
 		boolean("PodInfoOnMount", flag(false, "spec", "podInfoOnMount")),
 		boolean("StorageCapacity", flag(false, "spec", "storageCapacity")),
 		text("TokenRequests", quoted(tokenAudiences)),
 		boolean("RequiresRepublish", flag(false, "spec", "requiresRepublish")),
 		text("Modes", quoted(lifecycleModes)),
-		ageColumn,
 	)},
 	{"CSIStorageCapacity", versions("v1"), defaultColumns},
 }}
