@@ -12,8 +12,8 @@ var pod = usual(
 	text("Status", quoted(podStatus)),
 	text("Restarts", quoted(podRestarts)),
 	wide(text("IP", quoted(podIP))),
-	wide(text("Node", quoted(podNode))),
-	wide(text("Nominated Node", quoted(nominatedNode))),
+	wide(text("Node", filledOr(none, "spec", "nodeName"))),
+	wide(text("Nominated Node", filledOr(none, "status", "nominatedNodeName"))),
 	wide(text("Readiness Gates", quoted(readinessGates))),
 ).with(rules{conditions: podConditions, cellsSince: 35})
 
@@ -37,27 +37,18 @@ func podRestarts(dst []byte, r *row) []byte {
 }
 
 func podIP(dst []byte, r *row) []byte {
-	for _, ip := range r.podState().ips.Elements {
+	for _, ip := range r.status.Get("podIPs").Elements {
 		return appendFilled(dst, ip.Get("ip"), none)
 	}
 	return append(dst, none...)
 }
 
-func podNode(dst []byte, r *row) []byte {
-	return appendFilled(dst, r.podState().node, none)
-}
-
-func nominatedNode(dst []byte, r *row) []byte {
-	return appendFilled(dst, r.podState().nominatedNode, none)
-}
-
 // readinessGates prints how many of the gates' conditions are true.
 func readinessGates(dst []byte, r *row) []byte {
-	p := r.podState()
 	all, open := int64(0), int64(0)
-	for _, gate := range p.gates.Elements {
+	for _, gate := range r.spec.Get("readinessGates").Elements {
 		all++
-		if is(conditionOf(p.conditions, gate.Get("conditionType")).Get("status"), "True") {
+		if is(conditionOf(r.status.Get("conditions"), gate.Get("conditionType")).Get("status"), "True") {
 			open++
 		}
 	}

@@ -12,24 +12,15 @@ import (
 type podState struct {
 	done bool
 
-	spec                  podSpec
-	phase                 json.Value
-	conditions, ips       json.Value
+	phase, conditions     json.Value
 	initStatus, runStatus json.Value
+	initContainers        json.Value
+	inits                 int // their number
 
 	containers, ready, restarts int64
 	restarted                   time.Time // the time of the last counted restart
 	reason                      []byte    // the text of the column Status
 	failure                     []byte    // scratch: the reason of a failed container
-
-	gates               json.Value
-	node, nominatedNode json.Value
-}
-
-// A podSpec holds the parts of a pod's spec that podState needs.
-type podSpec struct {
-	initContainers json.Value
-	inits          int
 }
 
 func (r *row) podState() *podState {
@@ -49,21 +40,19 @@ func (r *row) podState() *podState {
 
 func (p *podState) readSpec(spec json.Value) {
 	p.containers = int64(spec.Get("containers").Len())
-	p.spec.initContainers = spec.Get("initContainers")
-	for _, c := range p.spec.initContainers.Elements {
-		p.spec.inits++
+	p.initContainers = spec.Get("initContainers")
+	for _, c := range p.initContainers.Elements {
+		p.inits++
 		if sidecar(c) {
 			p.containers++
 		}
 	}
-	p.gates, p.node = spec.Get("readinessGates"), spec.Get("nodeName")
 }
 
 // readStatus reads the status, and sets the reason that applies unless a container has one: the
 // pod's own, or its phase.
 func (p *podState) readStatus(status json.Value) {
-	p.phase, p.conditions, p.ips = status.Get("phase"), status.Get("conditions"), status.Get("podIPs")
-	p.nominatedNode = status.Get("nominatedNodeName")
+	p.phase, p.conditions = status.Get("phase"), status.Get("conditions")
 	p.initStatus, p.runStatus = status.Get("initContainerStatuses"), status.Get("containerStatuses")
 	p.reason = appendScalar(p.reason[:0], filled(status.Get("reason"), p.phase))
 	for _, c := range p.conditions.Elements {
@@ -80,7 +69,7 @@ func sidecar(container json.Value) bool { return is(container.Get("restartPolicy
 
 // sidecarNamed reports whether the init container with this name is a sidecar.
 func (p *podState) sidecarNamed(name json.Value) bool {
-	for _, c := range p.spec.initContainers.Elements {
+	for _, c := range p.initContainers.Elements {
 		if string(bytesOf(c.Get("name"))) == string(bytesOf(name)) {
 			return sidecar(c)
 		}
@@ -131,7 +120,7 @@ func (p *podState) hold(i int, waiting, terminated json.Value) {
 		p.reason = append(p.reason, reason...)
 	default:
 		p.reason = append(strconv.AppendInt(p.reason, int64(i), 10), '/')
-		p.reason = strconv.AppendInt(p.reason, int64(p.spec.inits), 10)
+		p.reason = strconv.AppendInt(p.reason, int64(p.inits), 10)
 	}
 }
 
