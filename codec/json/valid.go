@@ -10,35 +10,20 @@ import (
 // jsontext, and of the apiserver for JSON and CBOR.
 const MaxDepth = 10000
 
-// Limits are the bounds of Valid. The zero value means the documented defaults.
-type Limits struct {
-	Depth int // levels of nesting; 0, and anything above MaxDepth, is MaxDepth
+// lenient are the options of the apiserver: it accepts duplicate names and at most warns of them, and reads U+FFFD, as
+// this package does, where a string is not UTF-8 or has an escaped lone surrogate.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-	// AllowInvalidUTF8 accepts strings that are not UTF-8, and escaped lone surrogates. The
-	// apiserver accepts both in request bodies and reads U+FFFD, as this package does.
-	AllowInvalidUTF8 bool
-}
-
-// The apiserver accepts duplicate names and at most warns of them, so both modes allow them.
-var (
-	strict  = []jsontext.Options{jsontext.AllowDuplicateNames(true)}
-	lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-)
-
-// Valid checks that b is one well-formed JSON value with nothing but space around it, within the
-// limits. The error is ErrDepth, or ErrSyntax with the offset and the parser's reason.
-func Valid(b []byte, limits Limits) error {
-	if d := limits.Depth; d > 0 && d < MaxDepth && deeper(b, d) {
-		return fmt.Errorf("more than %d levels: %w", d, ErrDepth)
+// Valid checks that b is one well-formed JSON value with nothing but space around it, that nests at most depth levels
+// deep; 0 is MaxDepth. The error is ErrDepth, or ErrSyntax with the offset and the parser's reason.
+func Valid(b []byte, depth int) error {
+	if depth > 0 && deeper(b, depth) {
+		return fmt.Errorf("more than %d levels: %w", depth, ErrDepth)
 	}
-	options := strict
-	if limits.AllowInvalidUTF8 {
-		options = lenient
-	}
-	if jsontext.Value(b).IsValid(options...) {
+	if jsontext.Value(b).IsValid(lenient...) {
 		return nil
 	}
-	_, err := jsontext.AppendFormat(nil, b, options...)
+	_, err := jsontext.AppendFormat(nil, b, lenient...)
 	return invalid(b, err)
 }
 

@@ -23,7 +23,7 @@ var malformed = []string{
 func TestValidAgreesWithEncodingJSON(t *testing.T) {
 	check := func(b []byte) {
 		t.Helper()
-		if got, want := Valid(b, Limits{AllowInvalidUTF8: true}), stdjson.Valid(b); (got == nil) != want {
+		if got, want := Valid(b, 0), stdjson.Valid(b); (got == nil) != want {
 			t.Errorf("Valid(%q): %v, encoding/json says %v", b, got, want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestValidAgreesWithEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20000 {
 		b := jsontest.Random(r, 4)
-		if err := Valid(b, Limits{}); err != nil {
+		if err := Valid(b, 0); err != nil {
 			t.Errorf("Valid(%s): %v", b, err)
 		}
 		if len(b) < 2000 {
@@ -48,7 +48,7 @@ func TestValidAgreesWithEncodingJSON(t *testing.T) {
 		}
 	}
 	for _, f := range jsontest.Corpus(t) {
-		if err := Valid(f.JSON, Limits{}); err != nil {
+		if err := Valid(f.JSON, 0); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
 	}
@@ -80,33 +80,30 @@ func TestValidEnforcesLimits(t *testing.T) {
 		return []byte(strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n))
 	}
 	for name, tt := range map[string]struct {
-		in     []byte
-		limits Limits
-		want   error
+		in    []byte
+		depth int
+		want  error
 	}{
-		"deepest":             {nested(MaxDepth), Limits{}, nil},
-		"too deep":            {nested(MaxDepth + 1), Limits{}, ErrDepth},
-		"deepest objects":     {objects(MaxDepth), Limits{}, nil},
-		"too deep objects":    {objects(MaxDepth + 1), Limits{}, ErrDepth},
-		"never deeper":        {nested(MaxDepth + 1), Limits{Depth: 1 << 30}, ErrDepth},
-		"bomb":                {bytes.Repeat([]byte("["), 1<<20), Limits{}, ErrDepth},
-		"less deep":           {nested(3), Limits{Depth: 2}, ErrDepth},
-		"at depth":            {nested(3), Limits{Depth: 3}, nil},
-		"scalar at depth":     {[]byte(`{"a":[1]}`), Limits{Depth: 2}, nil},
-		"no UTF-8":            {[]byte("{\"a\":\"b\xff\"}"), Limits{}, ErrSyntax},
-		"no UTF-8 in a name":  {[]byte("{\"a\xc3\":1}"), Limits{}, ErrSyntax},
-		"surrogate in UTF-8":  {[]byte("\"\xed\xa0\x80\""), Limits{}, ErrSyntax},
-		"no UTF-8, loose":     {[]byte("{\"a\":\"b\xff\"}"), Limits{AllowInvalidUTF8: true}, nil},
-		"lone surrogate":      {[]byte(`"\ud800"`), Limits{AllowInvalidUTF8: true}, nil},
-		"no UTF-8 outside":    {[]byte("\xff"), Limits{AllowInvalidUTF8: true}, ErrSyntax},
-		"truncated":           {[]byte(`{"a":[1,2`), Limits{}, ErrSyntax},
-		"truncated string":    {[]byte(`{"a":"x`), Limits{}, ErrSyntax},
-		"truncated escape":    {[]byte(`{"a":"\u00`), Limits{}, ErrSyntax},
-		"truncated literal":   {[]byte(`[tru`), Limits{}, ErrSyntax},
-		"very long number":    {bytes.Repeat([]byte("9"), 1<<20), Limits{}, nil},
-		"trailing characters": {[]byte("{} {}"), Limits{}, ErrSyntax},
+		"deepest":             {nested(MaxDepth), 0, nil},
+		"too deep":            {nested(MaxDepth + 1), 0, ErrDepth},
+		"deepest objects":     {objects(MaxDepth), 0, nil},
+		"too deep objects":    {objects(MaxDepth + 1), 0, ErrDepth},
+		"never deeper":        {nested(MaxDepth + 1), 1 << 30, ErrDepth},
+		"bomb":                {bytes.Repeat([]byte("["), 1<<20), 0, ErrDepth},
+		"less deep":           {nested(3), 2, ErrDepth},
+		"at depth":            {nested(3), 3, nil},
+		"scalar at depth":     {[]byte(`{"a":[1]}`), 2, nil},
+		"no UTF-8, loose":     {[]byte("{\"a\":\"b\xff\"}"), 0, nil},
+		"lone surrogate":      {[]byte(`"\ud800"`), 0, nil},
+		"no UTF-8 outside":    {[]byte("\xff"), 0, ErrSyntax},
+		"truncated":           {[]byte(`{"a":[1,2`), 0, ErrSyntax},
+		"truncated string":    {[]byte(`{"a":"x`), 0, ErrSyntax},
+		"truncated escape":    {[]byte(`{"a":"\u00`), 0, ErrSyntax},
+		"truncated literal":   {[]byte(`[tru`), 0, ErrSyntax},
+		"very long number":    {bytes.Repeat([]byte("9"), 1<<20), 0, nil},
+		"trailing characters": {[]byte("{} {}"), 0, ErrSyntax},
 	} {
-		if err := Valid(tt.in, tt.limits); !errors.Is(err, tt.want) {
+		if err := Valid(tt.in, tt.depth); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
@@ -119,7 +116,7 @@ func TestAllowInvalidUTF8EqualsTheApiserver(t *testing.T) {
 		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(in), &want); err != nil {
 			t.Fatal(err)
 		}
-		if err := Valid([]byte(in), Limits{AllowInvalidUTF8: true}); err != nil {
+		if err := Valid([]byte(in), 0); err != nil {
 			t.Errorf("%q: %v", in, err)
 		}
 		if got, _ := Value(in).Text(); got != want {
@@ -143,7 +140,7 @@ func FuzzValid(f *testing.F) {
 	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a","labels":{"a":"b\n"}},"spec":[1,-2.5e3,true,null,[],{}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		want := stdjson.Valid(b)
-		if got := Valid(b, Limits{AllowInvalidUTF8: true}); (got == nil) != want {
+		if got := Valid(b, 0); (got == nil) != want {
 			t.Fatalf("%v, encoding/json says %v", got, want)
 		}
 		exercise(b)

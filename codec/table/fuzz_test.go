@@ -28,7 +28,7 @@ func FuzzCells(f *testing.F) {
 		all = append(all, c)
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		valid := sjson.Valid(src, sjson.Limits{}) == nil
+		valid := sjson.Valid(src, 0) == nil
 		for _, c := range all {
 			got, err := c.AppendCells(nil, sjson.Value(src), testNow)
 			if valid && err == nil && !json.Valid(got) {

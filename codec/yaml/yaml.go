@@ -85,7 +85,7 @@ func appendYAML(dst, src []byte) ([]byte, error) {
 	if len(src) > MaxObject {
 		return dst, tooLarge(src)
 	}
-	if err := json.Valid(src, json.Limits{Depth: maxDepth, AllowInvalidUTF8: true}); err != nil {
+	if err := json.Valid(src, maxDepth); err != nil {
 		return dst, err
 	}
 	out, err := yaml.JSONToYAML(bytes.ToValidUTF8(src, []byte("\ufffd")))

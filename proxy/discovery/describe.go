@@ -234,7 +234,7 @@ func (s server) getJSON(ctx context.Context, path string, query url.Values, acce
 	if err != nil {
 		return nil, nil, err
 	}
-	return body, header, json.Valid(body, json.Limits{AllowInvalidUTF8: true})
+	return body, header, json.Valid(body, 0)
 }
 
 // notServed reports whether the apiserver does not serve the path of the request.

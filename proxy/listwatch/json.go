@@ -18,7 +18,7 @@ type jsonEncoding struct{}
 
 // The apiserver sends managed fields as they were written, UTF-8 or not.
 func (jsonEncoding) list(body []byte) (list, error) {
-	if err := json.Valid(body, json.Limits{AllowInvalidUTF8: true}); err != nil {
+	if err := json.Valid(body, 0); err != nil {
 		return list{}, err
 	}
 	meta, items := json.Value(body).Get("metadata"), json.Value(body).Get("items")

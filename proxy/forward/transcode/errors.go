@@ -24,7 +24,7 @@ func (e *Exchange) transcodeError(resp *http.Response) *http.Response {
 		return resp
 	}
 	body, err := response.Peek(resp, maxError+1)
-	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}) != nil {
+	if err != nil || len(body) > maxError || json.Valid(body, maxDepth) != nil {
 		return resp
 	}
 	format := negotiate.ErrorFormat(e.target.client, hasCBOR(resp.StatusCode))

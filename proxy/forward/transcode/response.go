@@ -70,7 +70,7 @@ func (e *Exchange) transcode(resp *http.Response) (*http.Response, error) {
 // transcodeObject transcodes a JSON body. The error is an APIStatus, or codec.ErrUnsupported if
 // the body has no such form.
 func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) {
-	switch err := json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}); {
+	switch err := json.Valid(body, maxDepth); {
 	case errors.Is(err, json.ErrDepth):
 		return nil, notAcceptable("is nested too deep to be transcoded to %s: limit is %d levels", f, maxDepth)
 	case err != nil:

@@ -102,7 +102,7 @@ func (s *watchStream) fill() error {
 }
 
 func (s *watchStream) appendEvent(dst []byte, event json.Value) ([]byte, error) {
-	if err := json.Valid(event, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}); err != nil {
+	if err := json.Valid(event, maxDepth); err != nil {
 		return dst, fmt.Errorf("%w: %w", errEvent, err)
 	}
 	dst, err := s.reserve(dst, event)
