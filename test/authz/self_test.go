@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,14 +45,7 @@ func serviceAccount(t *testing.T, name string, rules ...rbacv1.PolicyRule) {
 	}
 }
 
-func tokenOf(t *testing.T, account string) string {
-	t.Helper()
-	request, err := apiserver.Client("admin").CoreV1().ServiceAccounts("default").CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return request.Status.Token
-}
+func tokenOf(t *testing.T, account string) string { return accountToken(t, "default", account) }
 
 // bearing returns a client configuration with a token and no other credentials.
 func bearing(config *rest.Config, token string) *rest.Config {
