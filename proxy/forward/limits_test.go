@@ -247,14 +247,17 @@ func TestLongBodyMustKeepItsPace(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 	}})
 	for name, header := range map[string]http.Header{"long": {}, "waiting for 100 Continue": {"Expect": {"100-continue"}}} {
-		body, stalled := io.Pipe()
-		defer stalled.Close()
-		req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", merge(bearer("a"), header), body)
-		req.ContentLength = 4 << 20
-		go func() { _, _ = stalled.Write(make([]byte, 3<<20+64<<10)) }()
-		if resp := e.Do(t, req); resp.StatusCode != http.StatusRequestTimeout {
-			t.Errorf("%s: %s", name, resp.Status)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for a clock
+			body, stalled := io.Pipe()
+			defer stalled.Close()
+			req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", merge(bearer("a"), header), body)
+			req.ContentLength = 4 << 20
+			go func() { _, _ = stalled.Write(make([]byte, 3<<20+64<<10)) }()
+			if resp := e.Do(t, req); resp.StatusCode != http.StatusRequestTimeout {
+				t.Error(resp.Status)
+			}
+		})
 	}
 }
 
