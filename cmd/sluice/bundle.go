@@ -91,8 +91,12 @@ func (f *bundleFlags) run(ctx context.Context, out, log io.Writer) error {
 	if f.output == "-" {
 		return writeArchive(out, parts, now)
 	}
-	if err := writeNew(name, parts, now); err != nil {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return err
+	}
+	if err := errors.Join(writeArchive(file, parts, now), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
 	}
 	_, err = fmt.Fprintln(out, name)
 	return err
@@ -127,18 +131,6 @@ func contentsOf(parts []part) []byte {
 		rows = append(rows, []string{p.name, size, text(p.has)})
 	}
 	return aligned(rows)
-}
-
-// writeNew writes an archive to a file that does not exist yet.
-func writeNew(name string, parts []part, now time.Time) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(writeArchive(file, parts, now), file.Close()); err != nil {
-		err = errors.Join(err, os.Remove(name))
-	}
-	return err
 }
 
 // writeArchive writes the parts that are not missing.

@@ -54,43 +54,36 @@ has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 i
 	return c
 }
 
-// endpoints returns the configurations of the endpoint of the kubeconfig, and of that to compare with: nil without --against.
-func (f *verifyFlags) endpoints(target clientcmd.ClientConfig) (cfg, other *rest.Config, err error) {
+// endpoints returns the configurations of the endpoint of the kubeconfig, and of the one to compare with.
+func (f *verifyFlags) endpoints() (cfg, other *rest.Config, err error) {
 	if cfg, err = restConfig(f.kubeconfig, f.context); err != nil {
 		return nil, nil, err
 	}
-	if f.against == "" {
-		return cfg, nil, nil
-	}
-	if other, err = f.other(cfg, target); err != nil {
-		return nil, nil, fmt.Errorf("--against: %w", err)
-	}
-	return cfg, other, nil
-}
-
-// other returns the configuration of the endpoint to compare with.
-func (f *verifyFlags) other(target *rest.Config, kubeconfig clientcmd.ClientConfig) (*rest.Config, error) {
-	if strings.Contains(f.against, "://") {
-		other := rest.CopyConfig(target)
+	target := loadKubeconfig(f.kubeconfig, f.context)
+	switch {
+	case f.against == "":
+		other, err = f.noted(target)
+		return cfg, other, err
+	case strings.Contains(f.against, "://"):
+		other = rest.CopyConfig(cfg)
 		other.Host = f.against
-		return other, nil
+		return cfg, other, nil
 	}
-	raw, err := kubeconfig.RawConfig()
-	if err == nil && raw.Contexts[f.against] != nil {
-		return loadKubeconfig(f.kubeconfig, f.against).ClientConfig()
+	path, context := f.against, ""
+	if raw, err := target.RawConfig(); err == nil && raw.Contexts[f.against] != nil {
+		path, context = f.kubeconfig, f.against
 	}
-	return loadKubeconfig(f.against, "").ClientConfig()
+	if other, err = loadKubeconfig(path, context).ClientConfig(); err != nil {
+		err = fmt.Errorf("--against: %w", err)
+	}
+	return cfg, other, err
 }
 
 func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer) error {
 	if f.patience < time.Second {
 		return errors.New("--patience is at least 1s")
 	}
-	target := loadKubeconfig(f.kubeconfig, f.context)
-	sluice, apiserver, err := f.endpoints(target)
-	if err == nil && apiserver == nil {
-		apiserver, err = f.noted(target)
-	}
+	sluice, apiserver, err := f.endpoints()
 	if err != nil {
 		return err
 	}

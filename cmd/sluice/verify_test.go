@@ -64,7 +64,7 @@ current-context: gateway
 		"https://10.0.0.1:6443/": "https://10.0.0.1:6443",
 	} {
 		f := verifyFlags{kubeconfig: path, against: against}
-		sluice, apiserver, err := f.endpoints(loadKubeconfig(path, ""))
+		sluice, apiserver, err := f.endpoints()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ current-context: gateway
 		}
 	}
 	f := verifyFlags{kubeconfig: path, against: "elsewhere"}
-	if _, _, err := f.endpoints(loadKubeconfig(path, "")); err == nil || !strings.Contains(err.Error(), "--against") {
+	if _, _, err := f.endpoints(); err == nil || !strings.Contains(err.Error(), "--against") {
 		t.Errorf("neither a context nor a file: %v", err)
 	}
 }

@@ -15,8 +15,6 @@ type Row struct {
 	Namespace string `json:"namespace"`
 	Address   string `json:"address"` // from which it last came
 
-	Since    time.Time `json:"since"` // from which on all is counted
-	LastSeen time.Time `json:"lastSeen"`
 	Totals
 	Recent         Recent  `json:"recent"`
 	PassedBecause  string  `json:"passedBecause"`  // the most frequent reason
@@ -31,7 +29,7 @@ func (r *Row) Plus(o *Row) {
 	r.Recent.Plus(o.Recent)
 	r.Watches += o.Watches
 	r.BehindEvents, r.BehindSeconds = max(r.BehindEvents, o.BehindEvents), max(r.BehindSeconds, o.BehindSeconds)
-	r.EncodedBytes, r.SentBytes, r.Events = r.EncodedBytes+o.EncodedBytes, r.SentBytes+o.SentBytes, r.Events+o.Events
+	r.SentBytes += o.SentBytes
 	r.WouldCost, r.Cost = r.WouldCost+o.WouldCost, r.Cost+o.Cost
 	all := map[string]map[string]uint64{} // of its own: rows are copied
 	for _, requests := range []map[string]map[string]uint64{r.Requests, o.Requests} {
@@ -50,12 +48,10 @@ func (r *Row) Plus(o *Row) {
 // Totals are the counts since a time.
 type Totals struct {
 	// Requests are those that have ended, by verb (get, list, watch, other) and outcome (served, passed, refused, failed).
-	Requests     map[string]map[string]uint64 `json:"requests"`
-	EncodedBytes uint64                       `json:"encodedBytes"` // before compression
-	SentBytes    uint64                       `json:"sentBytes"`
-	Events       uint64                       `json:"events"`           // sent to watches from the cache
-	WouldCost    float64                      `json:"wouldCostSeconds"` // of the apiserver's CPU, of what was served
-	Cost         float64                      `json:"costSeconds"`      // the same, of what passed
+	Requests  map[string]map[string]uint64 `json:"requests"`
+	SentBytes uint64                       `json:"sentBytes"`
+	WouldCost float64                      `json:"wouldCostSeconds"` // of the apiserver's CPU, of what was served
+	Cost      float64                      `json:"costSeconds"`      // the same, of what passed
 }
 
 // Count returns the number of requests with an outcome, of all verbs.
@@ -69,7 +65,6 @@ func (t *Totals) Count(outcome string) (n uint64) {
 // Recent are rates of the last five to six minutes, or since the row exists, but at least of one minute.
 type Recent struct {
 	Seconds   float64 `json:"seconds"`
-	Requests  float64 `json:"requestsPerSecond"`
 	Lists     float64 `json:"listsPerSecond"`
 	Sent      float64 `json:"sentBytesPerSecond"`
 	WouldCost float64 `json:"wouldCostCores"`
@@ -78,7 +73,6 @@ type Recent struct {
 
 // Plus adds the rates of another row.
 func (r *Recent) Plus(o Recent) {
-	r.Requests += o.Requests
 	r.Lists += o.Lists
 	r.Sent += o.Sent
 	r.WouldCost += o.WouldCost
@@ -170,7 +164,7 @@ func hidden(namespace string) string {
 func (t *Table) view(r *row, w watching, now time.Duration) Row {
 	return Row{
 		Client: t.id(r.Key), User: r.User, Agent: r.Agent, Resource: r.resource(), Namespace: r.Namespace, Address: r.address,
-		Since: t.start.Add(r.since), LastSeen: t.start.Add(r.last), Totals: r.counts.view(),
+		Totals:        r.counts.view(),
 		PassedBecause: r.passed.top(), RefusedBecause: r.refused.top(), Watches: w.open,
 		BehindEvents: w.slowest.Events, BehindSeconds: w.slowest.Oldest.Seconds(),
 		Recent: r.rates(now),
@@ -179,7 +173,7 @@ func (t *Table) view(r *row, w watching, now time.Duration) Row {
 
 func (c *counts) view() Totals {
 	t := Totals{
-		Requests: map[string]map[string]uint64{}, EncodedBytes: c.encoded, SentBytes: c.sent, Events: c.events,
+		Requests: map[string]map[string]uint64{}, SentBytes: c.sent,
 		WouldCost: c.wouldCost.Seconds(), Cost: c.passedCost.Seconds(),
 	}
 	for v, of := range c.requests {

@@ -5,8 +5,7 @@ import "time"
 // counts are sums of requests.
 type counts struct {
 	requests              [numVerbs][numOutcomes]uint64
-	encoded, sent         uint64
-	events                uint64
+	sent                  uint64
 	wouldCost, passedCost time.Duration // of the apiserver's CPU: what was served, and what passed
 }
 
@@ -16,9 +15,7 @@ func (c *counts) plus(d *counts) {
 			c.requests[v][o] += d.requests[v][o]
 		}
 	}
-	c.encoded += d.encoded
 	c.sent += d.sent
-	c.events += d.events
 	c.wouldCost += d.wouldCost
 	c.passedCost += d.passedCost
 }
@@ -61,7 +58,7 @@ const minutes = 6
 // minute has the counts of one minute.
 type minute struct {
 	number                int32 // since the Table exists
-	requests, lists       uint32
+	lists                 uint32
 	sent                  float32
 	wouldCost, passedCost float32 // seconds
 }
@@ -70,21 +67,20 @@ type minute struct {
 type row struct {
 	Key
 	counts
-	since, last time.Duration // of the Table
-	weight      time.Duration // of wouldCost and passedCost, and of the row that made room
-	passed      reasons
-	refused     reasons
-	recent      [minutes]minute
-	open        int // watches
-	address     string
+	since   time.Duration // of the Table
+	weight  time.Duration // of wouldCost and passedCost, and of the row that made room
+	passed  reasons
+	refused reasons
+	recent  [minutes]minute
+	open    int // watches
+	address string
 }
 
 func (r *row) add(u *Use, worth, now time.Duration) {
-	r.last, r.address = now, u.Address
+	r.address = u.Address
 	m := r.minute(now)
 	if u.Ended {
 		r.requests[u.Verb][u.Outcome]++
-		m.requests++
 		if u.Verb == List {
 			m.lists++
 		}
@@ -100,9 +96,7 @@ func (r *row) add(u *Use, worth, now time.Duration) {
 			r.refused.add(u.Reason)
 		}
 	}
-	r.encoded += uint64(u.Encoded)
 	r.sent += uint64(u.Sent)
-	r.events += uint64(u.Events)
 	m.sent += float32(u.Sent)
 	cost := worth
 	switch u.Source {
@@ -135,7 +129,6 @@ func (r *row) rates(now time.Duration) Recent {
 	n, sum := int32(now/time.Minute), minute{}
 	for i := range r.recent {
 		if m := &r.recent[i]; m.number > n-minutes {
-			sum.requests += m.requests
 			sum.lists += m.lists
 			sum.sent += m.sent
 			sum.wouldCost += m.wouldCost
@@ -145,7 +138,7 @@ func (r *row) rates(now time.Duration) Recent {
 	first := max(r.since, time.Duration(n-minutes+1)*time.Minute)
 	over := max(now-first, time.Minute).Seconds()
 	return Recent{
-		Seconds: over, Requests: float64(sum.requests) / over, Lists: float64(sum.lists) / over,
+		Seconds: over, Lists: float64(sum.lists) / over,
 		Sent: float64(sum.sent) / over, WouldCost: float64(sum.wouldCost) / over, Cost: float64(sum.passedCost) / over,
 	}
 }

@@ -45,7 +45,7 @@ func (t *Table) Open(f WatchFacts) *OpenWatch {
 	r := w.shard.row(w.Key, w.opened)
 	w.Key = r.Key // instead of texts that keep the request in memory
 	r.open++
-	r.last, r.address = w.opened, w.Address
+	r.address = w.Address
 	if !f.Cached {
 		r.passed.add(f.Reason)
 	}

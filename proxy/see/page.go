@@ -39,9 +39,9 @@ func (s *Sampler) Handler() http.Handler {
 	}
 	mux.HandleFunc("GET /see/v1alpha1/status", s.json)
 	mux.HandleFunc("GET "+guides+"{name...}", serveDocument)
-	mux.HandleFunc("GET /see/style.css", asset("style.css", "text/css; charset=utf-8"))
-	mux.HandleFunc("GET /see/icon.svg", asset("icon.svg", "image/svg+xml"))
-	mux.HandleFunc("GET /see/live.js", asset("live.js", "text/javascript; charset=utf-8"))
+	for _, name := range []string{"style.css", "icon.svg", "live.js"} {
+		mux.HandleFunc("GET /see/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/"+name) })
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -50,17 +50,6 @@ func (s *Sampler) Handler() http.Handler {
 		h.Set("Cache-Control", "no-store")
 		mux.ServeHTTP(w, r)
 	})
-}
-
-func asset(name, contentType string) http.HandlerFunc {
-	text, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(text) // an error means that the client is gone
-	}
 }
 
 // view is the content of a page.

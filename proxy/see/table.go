@@ -169,7 +169,7 @@ func ClientTable(l *clients.ClientList, by string) *Table {
 		{Title: "Sent/s", By: "bytes", Leaves: 2}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"}, {Title: "Refused", By: "refused"},
 		{Title: "Why passed", By: "passed", Text: true, Reason: true, Leaves: 7},
 		{Title: "Why refused", Text: true, Reason: true, Wide: true}, {Title: "Served", Wide: true}, {Title: "Passed", Wide: true}, {Title: "Failed", Wide: true},
-		{Title: "Address", Text: true, Wide: true},
+		{Title: "Address", Wide: true},
 	}}
 	if orders[by] == nil {
 		by = ""
@@ -227,7 +227,7 @@ func WatchTable(l *clients.OpenWatchList, wide bool) *Table {
 		{Title: "User", Text: true}, {Title: "Agent", Text: true, Leaves: 1}, {Title: "Resource", Text: true}, {Title: "Open", Leaves: 4},
 		{Title: "Answered by", Text: true, Leaves: 3}, {Title: "Why passed", Text: true, Reason: true}, {Title: "Behind"}, {Title: "First waits", Leaves: 2},
 		{Title: "Selects", Text: true, Wide: true}, {Title: "Age", Wide: true}, {Title: "From version", Wide: true}, {Title: "Namespace", Text: true, Wide: true},
-		{Title: "Address", Text: true, Wide: true},
+		{Title: "Address", Wide: true},
 	}}
 	groups := l.Groups()
 	if wide {

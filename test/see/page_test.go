@@ -201,10 +201,12 @@ const live = `new Promise(done => {
 })`
 
 // broken yields the addresses and numbers that a line break parts.
-const broken = `[...document.querySelectorAll("td:not(.text), dd")].filter(e => {
+const broken = `[...document.querySelectorAll("td, dt, dd")].filter(e => {
+  if (e.className === "text" && !/\d+\.\d+\.\d+\.\d+/.test(e.textContent)) return false;
   const range = document.createRange();
   range.selectNodeContents(e);
-  return /[0-9]/.test(e.textContent) && !e.querySelector("svg, meter") && new Set([...range.getClientRects()].map(r => Math.round(r.top / 12))).size > 1;
+  const tops = [...range.getClientRects()].map(r => r.top);
+  return /[0-9]/.test(e.textContent) && e.nodeName !== "DT" && !e.querySelector("meter") && Math.max(...tops) - Math.min(...tops) > 10;
 }).map(e => e.textContent).join("; ")`
 
 // contrast yields the texts whose contrast to the background is below 4.5 (WCAG 2).
