@@ -68,7 +68,9 @@ func (c *adminClient) ask(ctx context.Context, path string) ([]byte, error) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.serverName}}
 	defer transport.CloseIdleConnections()
 	if c.pod.at != "" {
-		c.pod.through(ctx, transport, r.URL.Port())
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) { // maybe after the request
+			return c.pod.dial(ctx, cmp.Or(r.URL.Port(), adminPort))
+		}
 	}
 	if c.caFile != "" {
 		ca, err := os.ReadFile(c.caFile)

@@ -51,8 +51,5 @@ func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) erro
 		return err
 	}
 	l := see.MergedClients(all, f.by.value)
-	return f.output.print(out, l, append(tableText(see.ClientTable(l, f.by.value), f.output.wide(), width), costUnits...))
+	return f.output.print(out, l, append(tableText(see.ClientTable(l, f.by.value), f.output.wide(), width), "\nWOULD COST and COST are of the apiserver, in cores.\n"...))
 }
-
-// costUnits names the units of the columns of costs.
-const costUnits = "\nWOULD COST and COST are of the apiserver, in cores.\n"

@@ -234,13 +234,6 @@ func TestUsersWithSeveralRowsHaveASum(t *testing.T) {
 	}
 }
 
-// TestAScreenShowsTheFirstLines: long ones take several.
-func TestAScreenShowsTheFirstLines(t *testing.T) {
-	if got := string(firstLines([]byte("a\n12345678901\nb\nc\n"), 10, 4)); got != "a\n12345678901\nb\n" {
-		t.Errorf("%q", got)
-	}
-}
-
 // A Sluice without these lists, such as an older one, is not taken for one without clients.
 func TestOtherAnswersAreNoLists(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"kind": "Status"}`)) }))

@@ -176,13 +176,14 @@ func (p *printer) show(c *cobra.Command, print func(ctx context.Context, to io.W
 			err = is.error
 		}
 		text := page.Bytes()
-		switch width, height := p.screen(out); {
+		switch _, height := p.screen(out); {
 		case ctx.Err() != nil:
 			return nil // the answer was cut
 		case err != nil:
 			fmt.Fprintln(c.ErrOrStderr(), "sluice: no news:", err)
 		case height > 0:
-			text = append([]byte("\x1b[H\x1b[2J"), firstLines(text, width, height-1)...)
+			lines := bytes.SplitAfter(text, []byte("\n"))
+			text = append([]byte("\x1b[H\x1b[2J"), bytes.Join(lines[:min(len(lines), height-1)], nil)...)
 		}
 		if _, err := out.Write(text); err != nil {
 			return err
@@ -193,17 +194,6 @@ func (p *printer) show(c *cobra.Command, print func(ctx context.Context, to io.W
 		}
 	}
 	return nil
-}
-
-// firstLines returns the lines of a text that a screen shows, which breaks long ones.
-func firstLines(text []byte, width, height int) (shown []byte) {
-	for line := range bytes.Lines(text) {
-		if height -= 1 + max(0, utf8.RuneCount(line)-2)/width; height < 0 {
-			break
-		}
-		shown = append(shown, line...)
-	}
-	return shown
 }
 
 // Texts are shortened to wideText while columns can leave, and to narrowText after that.
@@ -224,7 +214,11 @@ func fit(rows [][]string, width int, leaves []int) [][]string {
 		case over <= 0:
 			return rows
 		case widths[widest] > wideText, leaving < 0 && widths[widest] > narrowText:
-			shorten(rows, widest, widths[widest]-1)
+			for _, row := range rows {
+				if r, length := []rune(row[widest]), widths[widest]-1; len(r) > length {
+					row[widest] = string(r[:length/2]) + "…" + string(r[len(r)-(length-1)/2:])
+				}
+			}
 		case leaving >= 0:
 			for j, row := range rows {
 				rows[j] = slices.Delete(row, leaving, leaving+1)
@@ -236,15 +230,6 @@ func fit(rows [][]string, width int, leaves []int) [][]string {
 		}
 	}
 	return rows
-}
-
-// shorten leaves out the middle of long cells of a column.
-func shorten(rows [][]string, column, length int) {
-	for _, row := range rows {
-		if r := []rune(row[column]); len(r) > length {
-			row[column] = string(r[:length/2]) + "…" + string(r[len(r)-(length-1)/2:])
-		}
-	}
 }
 
 // tableText returns a table for people, and what to do about the reasons in it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,10 +172,3 @@ func (f *forwarded) Close() error { return f.connection.Close() }
 
 // adminPort is the port of the admin listener where an address has none.
 const adminPort = "9443"
-
-// through lets a transport reach an address in the pod until a context ends. A transport may dial on after its request.
-func (p *pod) through(ctx context.Context, transport *http.Transport, port string) {
-	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
-		return p.dial(ctx, cmp.Or(port, adminPort))
-	}
-}

@@ -79,15 +79,6 @@ func destinations(list []string) []config.Destination {
 	return all
 }
 
-// open returns the listener on which the API must be served with the proxy on l. Closing that ends the proxy.
-func (p *explicitProxy) open(l, api net.Listener) net.Listener {
-	p.listener = l
-	return p.Merge(api)
-}
-
-// serve serves the proxy until the listener of the API is closed.
-func (p *explicitProxy) serve() error { return p.Serve(p.listener, p.tls) }
-
 // ready returns the part about the proxy of the line that tells the addresses: the URL that clients set
 // as their proxy.
 func (p *explicitProxy) ready() string {

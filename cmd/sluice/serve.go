@@ -79,7 +79,7 @@ func serve(ctx context.Context, r *reloader) error {
 		log.Info("memory limit set", zap.Int64("bytes", limit))
 	}
 	if c.proxy != nil {
-		api = c.proxy.open(proxyListener, api)
+		c.proxy.listener, api = proxyListener, c.proxy.Merge(api) // closing that ends the proxy
 		defer api.Close()
 	}
 	log.Info("serving", zap.String("version", version), zap.Stringer("address", api.Addr()),
@@ -118,7 +118,7 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener, i
 		return nil
 	})
 	if c.proxy != nil {
-		group.Go(c.proxy.serve)
+		group.Go(func() error { return c.proxy.Serve(c.proxy.listener, c.proxy.tls) })
 	}
 	for _, run := range inBackground {
 		group.Go(func() error { return run(background) })

@@ -109,15 +109,12 @@ func (f *statusFlags) print(out io.Writer, a statusAnswer, width int) error {
 	return f.output.print(out, value, a.text(f.output.wide(), width))
 }
 
-// longestQuestion bounds each of several questions: a Sluice that starts meanwhile may answer the next one.
-const longestQuestion = 10 * time.Second
-
 // follow asks for the status until it is as it should be, and prints it.
 func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	question := *f
-	question.timeout = min(f.timeout/4, longestQuestion) // so that a dead connection leaves time for others
+	question.timeout = min(f.timeout/4, 10*time.Second) // a Sluice that starts meanwhile may answer the next one
 	t := time.NewTicker(f.output.every)
 	defer t.Stop()
 	var last statusAnswer

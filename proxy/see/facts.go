@@ -63,12 +63,6 @@ type Saved struct {
 	Prices         string  `json:"prices"`
 }
 
-// Served returns the part of 1 that the cache has served; false without reads.
-func (r Reads) Served() (float64, bool) {
-	all := r.ServedPerSec + r.PassedPerSec
-	return r.ServedPerSec / all, all > 0
-}
-
 // Resource is one cached resource.
 type Resource struct {
 	Name            string   `json:"resource"` // pods.v1, deployments.v1.apps

@@ -74,7 +74,7 @@ func (v *view) More() int { return max(0, len(v.Resources)-len(v.Table.Rows)) }
 // overview serves the first page.
 func (s *Sampler) overview(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
-	t := f.table().Narrow().first(mostRows)
+	t := f.Table().Narrow().first(mostRows)
 	s.write(w, &view{Page: "overview", Table: t, Slow: s.clientLists.slow()})
 }
 

@@ -88,8 +88,8 @@ func (t *Table) Advice() []message.Advice {
 	return message.Advise(reasons...)
 }
 
-// table returns the table of the resources, those in trouble first.
-func (f *Facts) table() *Table {
+// Table returns the table of the resources, those in trouble first.
+func (f *Facts) Table() *Table {
 	t := &Table{Columns: []Column{
 		{Title: "Resource", Text: true}, {Title: "State", Text: true}, {Title: "Objects", Leaves: 6}, {Title: "Memory", Leaves: 3}, {Title: "Version", Leaves: 2},
 		{Title: "Heard", Leaves: 4}, {Title: "Proven"}, {Title: "Reads/s", Leaves: 5}, {Title: "Served"}, {Title: "Watches"}, {Title: "Passed watches", Leaves: 1},
@@ -109,9 +109,6 @@ func (f *Facts) table() *Table {
 	}
 	return t
 }
-
-// Table is table for commands.
-func (s *Status) Table() *Table { return s.table() }
 
 // trouble is 1 for a resource to look at.
 func trouble(r *Resource) int {
@@ -136,8 +133,8 @@ func (f *Facts) StateOf(r *Resource) string {
 
 // served formats the part of reads that is served.
 func served(r Reads) string {
-	if part, ok := r.Served(); ok {
-		return percent(part)
+	if all := r.ServedPerSec + r.PassedPerSec; all > 0 {
+		return percent(r.ServedPerSec / all)
 	}
 	return nothing
 }

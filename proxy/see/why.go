@@ -10,16 +10,13 @@ import (
 	"sluice/proxy/why"
 )
 
-// mostKept are the rows of a page of requests; JSON has all.
-const mostKept = 50
-
 // requests are kept ones.
 type requests []why.Seen
 
 // table returns the table of the last of them.
 func (all requests) table() *Table {
 	slices.SortStableFunc(all, func(a, b why.Seen) int { return b.At.Compare(a.At) })
-	return RequestTable(all[:min(len(all), mostKept)])
+	return RequestTable(all).first(mostRows)
 }
 
 // whyView is the content of the page of the last requests.
