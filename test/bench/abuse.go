@@ -25,13 +25,14 @@ const (
 	warmUp = 10 * time.Second
 )
 
-// abuses measures the abusive user, the attacks and the crowd, as far as --only selects them.
+// abuses measures the abusive user, the attacks, the crowd and the controller, as far as --only selects them.
 func (w *world) abuses(ctx context.Context, r *report) {
 	if w.only.matches("abusive user") {
 		w.abuse(ctx, r)
 	}
 	w.attacks(ctx, r)
 	w.crowds(ctx, r)
+	w.controllers(ctx, r)
 }
 
 // isolate gives the first CPU to a server, and the others to the other servers and the clients: latencies are not

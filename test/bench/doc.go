@@ -37,7 +37,9 @@
 // new Sluice with default limits: what those who renew leases, write, list by new tokens or probe see of it, and
 // what they see at the apiserver meanwhile. --only selects, as in --only='attack slow-posts'.
 //
-// And it lets in a crowd of agents that share one service account ('crowd sluice', and 'crowd limited sluice' with --memory).
+// And it lets in a crowd of agents that share one service account ('crowd sluice', and 'crowd limited sluice' with --memory), and
+// a controller that watches 1,000 kinds by informers of client-go ('kinds sluice'): how long it takes until all are served from
+// the cache, also after a restart, and what the watches cost while nothing happens.
 //
 // --scale runs only other measurements, in sections that each have their own control plane, whose objects
 // are written straight into etcd: "cluster" has 100,000 pods and 300,000 ConfigMaps, and measures the time

@@ -15,7 +15,7 @@ import (
 
 // options are the flags; define says what each is for.
 type options struct {
-	pods, updates, rate, lists, gets, rounds, users, agents, abuseFactor, configMaps, large, reports, stalled int
+	pods, updates, rate, lists, gets, rounds, users, agents, kinds, abuseFactor, configMaps, large, reports, stalled int
 
 	formats, encodes, streams, watches, watchEncodes, scale []string // no scale means that --scale is not asked for
 	clients, churns, watchers, sizes, readers, feeds        []int
@@ -134,12 +134,13 @@ func (o *options) define(f flags, times, updates int) {
 	f.number(&o.gets, "gets", 600, 100, "gets of the most recent version, one at a time")
 	f.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
 	f.BoolVar(&o.abuse, "abuse", false,
-		"measure only what an abusive user, attackers and a crowd of agents cost")
+		"measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
 	f.number(&o.users, "users", 5_000, 200, "users beside the abusive one")
 	f.number(&o.agents, "agents", 10_000, 500, "agents of the crowd, each with a connection, for --abuse")
 	f.DurationVar(&o.turns, "turns", 0,
 		"how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
 	f.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice, and one with the crowd")
+	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse")
 	f.duration(&o.listEvery, "list-every", 30*time.Second, 10*time.Second, "time between two lists of a user, for --abuse")
 	f.number(&o.abuseFactor, "abuse-factor", 100, 100, "how many times as often as a user the abusive one lists")
 	f.duration(&o.abuseWindow, "abuse-window", 30*time.Second, 10*time.Second, "duration of each measurement of the users' lists")

@@ -29,10 +29,14 @@ const (
 	attacked   = "with"      // it
 	meanwhile  = "meanwhile" // at the apiserver itself
 	joining    = "joined"    // those who come
+	serving    = "served"    // from when all have joined
 	returning  = "back"      // after a restart
 	afterwards = "after"     // it
 	updateName = "update"    // updates without readers
 )
+
+// at names a target at a moment.
+func at(moment, target string) string { return moment + ", " + target }
 
 // figures are what was measured at a target or at a moment.
 type figures struct {

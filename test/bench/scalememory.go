@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/test/harness"
 )
@@ -92,21 +93,10 @@ func findings(r *rand.Rand) iter.Seq[[]byte] {
 	}
 }
 
-const reportDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"reports.bench.sluice.dev"},
-"spec":{"group":"bench.sluice.dev","scope":"Namespaced",
-"names":{"plural":"reports","singular":"report","kind":"Report","listKind":"ReportList"},
-"versions":[{"name":"v1","served":true,"storage":true,
-"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
-
 // defineReports creates the CRD of the reports and waits until the apiserver serves it.
 func defineReports(ctx context.Context, c *harness.ControlPlane) {
-	got := must(c.Raw(user).Do(ctx, harness.Request{
-		Method: http.MethodPost, Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-		Header: http.Header{"Content-Type": {jsonType}}, Body: []byte(reportDefinition),
-	}))
-	if got.Status != http.StatusCreated && got.Status != http.StatusConflict {
-		check(fmt.Errorf("create the reports' definition: %d: %.200s", got.Status, got.Body))
-	}
+	reports := schema.GroupVersionResource{Group: "bench.sluice.dev", Version: "v1", Resource: "reports"}
+	define(ctx, c, reports, "Report", "Namespaced")
 	for must(c.Raw(user).Get(ctx, "/apis/bench.sluice.dev/v1/reports?limit=1", jsonType)).Status != http.StatusOK {
 		sleep(ctx, settle)
 	}

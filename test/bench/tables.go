@@ -18,6 +18,7 @@ const (
 	abuseTable   = "abuse"
 	attackTable  = "attacks"
 	crowdTable   = "crowds"
+	kindsTable   = "kinds"
 	syncTable    = "syncs"
 	readTable    = "reads"
 	feedTable    = "feeds"
@@ -83,6 +84,13 @@ var tables = []table{
 		"crowd||RSS||joined|apiserver CPU s|peak MB|refused|back after a restart|apiserver CPU s|peak MB|refused|" +
 			"another user's p50/p99 ms|with the crowd|failed|after the restart|failed",
 		crowdCells,
+	},
+	{
+		kindsTable,
+		"a controller of||synced|apiserver CPU s|then served|passed|upstream watches|stores MB|RSS MB|peak|" +
+			"back after a restart|passed|upstream watches|stores MB|CPU % idle|apiserver's|and before|without readers|" +
+			"apiserver's",
+		kindsCells,
 	},
 	{syncTable, "in sync|seconds|CPU s|upstream CPU s|data MB|RSS MB|peak|bytes of RSS per object", syncCells},
 	{
@@ -210,6 +218,34 @@ func crowdCells(r *row) []string {
 	cells = append(cells, r.of(quietly).latency(), r.of(attacked).latency(), r.of(attacked).failed())
 	if f := r.By[afterwards]; f != nil {
 		cells = append(cells, f.latency(), f.failed())
+	}
+	return cells
+}
+
+func kindsCells(r *row) []string {
+	synced := r.of(joining)
+	cells := []string{
+		fmt.Sprintf("%d kinds", r.Objects), r.Target, inSeconds(synced.Watches, synced.Seconds), fmt.Sprintf("%.1f", synced.Upstream),
+	}
+	served := func(f *figures) []string {
+		if f == nil {
+			return []string{none, none, none, none}
+		}
+		stores := megabytes(f.Bytes) + " of " + megabytes(f.Limit)
+		return []string{inSeconds(f.Requests, f.Seconds), f.reasons(), fmt.Sprint(f.Watches), stores}
+	}
+	cells = append(cells, served(r.By[serving])...)
+	cells = append(cells, megabytes(r.of(at(attacked, r.Target)).RSS), megabytes(synced.Peak))
+	cells = append(cells, served(r.By[returning])...)
+	for _, name := range []string{
+		at(attacked, r.Target), at(attacked, apiserverName), at(quietly, apiserverName),
+		at(afterwards, r.Target), at(afterwards, apiserverName),
+	} {
+		cell := none
+		if f := r.By[name]; f != nil {
+			cell = fmt.Sprintf("%.1f", 100*f.Share)
+		}
+		cells = append(cells, cell)
 	}
 	return cells
 }
