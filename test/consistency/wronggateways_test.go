@@ -2,13 +2,17 @@ package consistency
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,9 +43,13 @@ func TestJudgeFindsGatewaysThatAnswerTooEarly(t *testing.T) {
 		want    []history.Kind // any of these
 	}{
 		{"any", anyForMostRecent, nil, []history.Kind{history.Stale}},
-		{"gets", anyForMostRecent, []string{"get", "get, several"}, []history.Kind{history.Stale}},
+		{"gets", anyForGets, []string{"get", "get, several"}, []history.Kind{history.Stale}},
+		{"proofs", proveGetsBefore, []string{"get", "get, several"}, []history.Kind{history.Stale}},
 		{"lists", stampLists, []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
 		{"bookmarks", stampBookmarks, nil, []history.Kind{history.FalseBookmark}},
+		{"rollcalls", countRollCalls, []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"pages", pageNewest, []string{"paged", "paged, selected", "paged, exact"}, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"history", raiseHistory, nil, []history.Kind{history.Missing, history.Extra, history.Content, history.Gap}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			clients := wrongGatewayLoad
@@ -103,6 +111,53 @@ func anyForMostRecent(next http.Handler) http.Handler {
 	})
 }
 
+// anyForGets is anyForMostRecent for gets only.
+func anyForGets(next http.Handler) http.Handler {
+	any := anyForMostRecent(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if getsObject(r) {
+			any.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// getsObject reports whether a request is a get of an object in a namespace.
+func getsObject(r *http.Request) bool {
+	_, in, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	return r.Method == http.MethodGet && strings.Count(in, "/") == 2
+}
+
+// oldProof is how long proveGetsBefore believes a proof, long enough for the cache to reach its version.
+const oldProof = 3 * wrongGatewayLag
+
+// proveGetsBefore answers a get of the most recent state by a proof from before the get: the version of
+// a list, for some time after it.
+func proveGetsBefore(next http.Handler) http.Handler {
+	var mu sync.Mutex // guards the variables below
+	var version string
+	var at time.Time
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if getsObject(r) && asksForMostRecent(q) {
+			mu.Lock()
+			if time.Since(at) > oldProof {
+				list := r.Clone(r.Context())
+				list.URL.Path = path.Dir(r.URL.Path)
+				if newer := probe(next, list); newer != "" {
+					version, at = newer, time.Now()
+				}
+			}
+			proven := version
+			mu.Unlock()
+			q.Set("resourceVersion", proven)
+			r.URL.RawQuery = q.Encode()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // stampLists takes the current version from a small list, and assumes that its cache has reached
 // it.
 func stampLists(next http.Handler) http.Handler {
@@ -113,13 +168,22 @@ func stampLists(next http.Handler) http.Handler {
 			return
 		}
 		version := probe(next, r)
-		q.Set("resourceVersion", "0")
-		r.URL.RawQuery = q.Encode()
-		r.Header.Del("Accept-Encoding")
-		answer := httptest.NewRecorder()
-		next.ServeHTTP(answer, r)
-		writeStamped(w, answer, version)
+		writeStamped(w, recordList(next, r, "resourceVersion", "0"), version)
 	})
+}
+
+// recordList returns the response to the list r with other values of some parameters.
+func recordList(next http.Handler, r *http.Request, parameters ...string) *httptest.ResponseRecorder {
+	r = r.Clone(r.Context())
+	q := r.URL.Query()
+	for i := 0; i < len(parameters); i += 2 {
+		q.Set(parameters[i], parameters[i+1])
+	}
+	r.URL.RawQuery = q.Encode()
+	r.Header.Del("Accept-Encoding")
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, r)
+	return answer
 }
 
 // writeStamped writes a list with another version, unless that is empty.
@@ -135,6 +199,90 @@ func writeStamped(w http.ResponseWriter, answer *httptest.ResponseRecorder, vers
 	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// countRollCalls takes a list of the current state for a proof of the cached one if both have the same
+// number of objects.
+func countRollCalls(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		state := recordList(next, r, "resourceVersion", "0")
+		roll := recordList(next, r)
+		have, _, err := decodeList(state.Body.Bytes())
+		called, _, err2 := decodeList(roll.Body.Bytes())
+		if err != nil || err2 != nil || len(have.Items) != len(called.Items) {
+			writeStamped(w, roll, "")
+			return
+		}
+		writeStamped(w, state, fmt.Sprint(called.Version))
+	})
+}
+
+// raiseHistory takes the event that follows a list for a part of it, and the event that follows the
+// version of a watch for delivered.
+func raiseHistory(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if version, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); err == nil && version > 0 && q.Has("watch") {
+			q.Set("resourceVersion", strconv.FormatUint(version+1, 10))
+			r.URL.RawQuery = q.Encode()
+		}
+		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		answer, version := recordList(next, r), ""
+		if page, _, err := decodeList(answer.Body.Bytes()); err == nil {
+			version = strconv.FormatUint(page.Version+1, 10)
+		}
+		writeStamped(w, answer, version)
+	})
+}
+
+// pageNewest serves every page but the first of a list from another state than that of its version:
+// the newest of the cache.
+func pageNewest(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := r.URL.Query().Get("continue")
+		if token == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		cached := r.Clone(r.Context())
+		cached.URL.RawQuery = ""
+		newest, _, err := decodeList(recordList(next, cached, "resourceVersion", "0", "fieldSelector", "metadata.name=none").Body.Bytes())
+		if err != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		token, version := moveToken(token, newest.Version)
+		answer := recordList(next, r, "continue", token)
+		if _, token, err = decodeList(answer.Body.Bytes()); err == nil && token != "" {
+			moved, _ := moveToken(token, version) // the next page is another of the same list
+			answer.Body = bytes.NewBuffer(bytes.Replace(answer.Body.Bytes(), []byte(token), []byte(moved), 1))
+		}
+		writeStamped(w, answer, fmt.Sprint(version))
+	})
+}
+
+// moveToken returns a continue token with another version, and the version that it had.
+func moveToken(token string, version uint64) (moved string, was uint64) {
+	var t struct {
+		Version  string `json:"v"`
+		Revision uint64 `json:"rv"`
+		Start    string `json:"start"`
+	}
+	text, _ := base64.RawURLEncoding.DecodeString(token)
+	if json.Unmarshal(text, &t) != nil {
+		return token, version
+	}
+	was, t.Revision = t.Revision, version
+	text, _ = json.Marshal(t) // it was decoded from JSON
+	return base64.RawURLEncoding.EncodeToString(text), was
 }
 
 // probe returns the current version of the resource that r reads, or "" if there is no answer.
