@@ -41,7 +41,7 @@ type Options struct {
 	Tracer *trace.Tracer
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *tree.Budget
-	// Memory counts what callers hold.
+	// Memory counts the memory of callers.
 	Memory *limits.Memory
 	// CPU shares the processors.
 	CPU *flowcontrol.CPU

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxDescriptors is what is assumed where the number of open files is not limited.
+	// maxDescriptors is assumed where the number of open files is not limited.
 	maxDescriptors = 1 << 20
 	// memoryEvery is how often the memory is divided.
 	memoryEvery = time.Second
 )
 
-// machineLimits is what the process may use.
+// machineLimits are the memory and descriptors of the process.
 type machineLimits struct {
 	memory      int64 // bytes
 	descriptors int64 // open files
 }
 
-// machine returns what the process may use: the memory of the configuration, if that is not 0, and at most what the Go
-// runtime may use.
+// machine returns the memory and descriptors of the process: the memory of the configuration, if that is not 0, and at most
+// that of the Go runtime.
 func machine(configured int64) machineLimits {
 	m := machineLimits{memory: min(configured, debug.SetMemoryLimit(-1)), descriptors: maxDescriptors}
 	if configured == 0 {
@@ -43,7 +43,7 @@ func machine(configured int64) machineLimits {
 // encoded objects, connections, responses and garbage.
 const storesShare = 2
 
-// storesMemory returns the limit of all stores together: the configured one, or if that is 0 what follows from
+// storesMemory returns the limit of all stores together: the configured one, or if that is 0 a part of
 // the memory of the process.
 func storesMemory(configured, process int64) int64 {
 	if configured != 0 {
@@ -52,24 +52,24 @@ func storesMemory(configured, process int64) int64 {
 	return process / storesShare
 }
 
-// usable returns how much of a machine's memory stores, what is encoded and callers may take: an eighth stays free for garbage.
+// usable returns how much of a machine's memory stores, encoded objects and callers may take: an eighth stays free for garbage.
 func usable(m machineLimits) int64 { return m.memory * 7 / 8 }
 
 const (
-	// minEncodedPart divides the configured limit of what is encoded: it may always take so much.
+	// minEncodedPart divides the configured limit of encoded objects: they may always take that part.
 	minEncodedPart = 8
 	// minCallersPart divides the memory of which callers may take so much, whatever stores take.
 	minCallersPart = 4
 )
 
-// divide returns how much of a machine's memory what is encoded may take, at most the configured limit, and callers: what
-// stores leave. What is encoded can be encoded anew, and callers could only be refused.
+// divide returns the memory of encoded objects, at most the configured limit, and of callers: the rest beside stores. Objects
+// can be encoded anew, and callers could only be refused.
 func divide(m machineLimits, configured, stores, held int64) (encoded, callers int64) {
 	encoded = max(configured/minEncodedPart, min(configured, usable(m)-stores-held-held/8))
 	return encoded, max(m.memory/minCallersPart, usable(m)-stores-encoded)
 }
 
-// followMemory divides the memory among callers and what is encoded, beside stores, until ctx ends.
+// followMemory divides the memory among callers and encoded objects, beside stores, until ctx ends.
 func (c *components) followMemory(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
@@ -82,7 +82,7 @@ func (c *components) followMemory(ctx context.Context) error {
 	return nil
 }
 
-// guardMemory keeps what the process uses within its memory, until ctx ends.
+// guardMemory keeps the process within its memory, until ctx ends.
 func (c *components) guardMemory(ctx context.Context) error {
 	c.valve.Run(ctx, limits.Guarded{
 		Ledgers: []*limits.Ledger{c.memory.Unauthenticated, c.memory.Users},

@@ -58,7 +58,7 @@ func (m *metrics) observeEncoded(b *tree.Budget) {
 	)
 }
 
-// observeMemory registers metrics of what the process uses.
+// observeMemory registers metrics of the memory of the process.
 func (m *metrics) observeMemory(v *limits.Valve) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{

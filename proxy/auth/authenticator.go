@@ -43,7 +43,7 @@ type AuthenticatorOptions struct {
 	Queue *limits.Queue
 	// Memory is the memory of the process in bytes, of which a part is for results; 0 means little.
 	Memory int64
-	// Unauthenticated counts what requests hold while their tokens are reviewed; nil counts nothing.
+	// Unauthenticated counts the memory of requests while their tokens are reviewed; nil counts nothing.
 	Unauthenticated *limits.Ledger
 	// ClientCA returns the CA of client certificates, another pool after each change; nil ignores them.
 	ClientCA func() *x509.CertPool
@@ -222,7 +222,7 @@ func (a *Authenticator) byCertificate(r *http.Request) user.Info {
 	return nil
 }
 
-// withAuthenticated returns a user with the group of all users who are authenticated.
+// withAuthenticated returns a user with the group of all authenticated users.
 func withAuthenticated(u user.Info) user.Info {
 	resp, _, _ := group.NewAuthenticatedGroupAdder(authenticator.RequestFunc(
 		func(*http.Request) (*authenticator.Response, bool, error) {
@@ -291,7 +291,7 @@ func causes(err error) []error {
 	return []error{err}
 }
 
-// refusal returns why no review was made for a caller who may hold no more; nil if that is not why.
+// refusal returns the error for a caller that may hold no more, if no review was made for that reason.
 func refusal(err error) error {
 	for _, cause := range causes(err) {
 		if refused, ok := errors.AsType[*limits.Refused](cause); ok {

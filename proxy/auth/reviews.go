@@ -28,7 +28,7 @@ const (
 	resultPart     = 64
 	minResultBytes = 16 << 20
 	maxResultBytes = 128 << 20
-	// negativeBytes bounds other results of one kind: a flood of what is rejected displaces nothing that is known.
+	// negativeBytes bounds other results of one kind: a flood of rejected tokens displaces no positive result.
 	negativeBytes = 4 << 20
 )
 
@@ -44,7 +44,7 @@ func (e *reviewError) Unwrap() error { return e.error }
 // asker is the caller that an unknown review is for.
 type asker struct {
 	caller limits.Caller
-	// hold takes what the wait holds, until end is called in favor of others; nil if that is counted already.
+	// hold counts the memory of the wait, until end is called in favor of others; nil if it is counted already.
 	hold func(end func()) (*limits.Hold, error)
 	// request takes note of the review that it waits for, which its span is to show. It may be nil.
 	request *request.Info

@@ -12,7 +12,7 @@ import (
 // Control admits requests.
 type Control struct{ memory *limits.Memory }
 
-// New returns a Control that counts what requests hold.
+// New returns a Control that counts the memory of requests.
 func New(m *limits.Memory) *Control { return &Control{m} }
 
 // WithFlowControl is a filter that sets the account of the caller and takes the memory of the request, or answers 429. It counts
@@ -56,7 +56,7 @@ func enter(r *http.Request, info *request.Info) (leave func(), err error) {
 // exec, attach, port-forward, logs, and whatever is proxied to nodes, pods and services.
 func Lasts(info *request.Info) bool { return info.Upgrade || info.Proxied() || info.Verb == "watch" }
 
-// accountOf returns for whom a request counts.
+// accountOf returns the caller for which a request counts.
 func (c *Control) accountOf(r *http.Request, info *request.Info) limits.Account {
 	if info.Caller == request.Unauthenticated || info.Acting == nil {
 		return limits.Account{Ledger: c.memory.Unauthenticated, Caller: limits.ByAddress(r.RemoteAddr)}

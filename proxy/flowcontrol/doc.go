@@ -1,4 +1,4 @@
-// Package flowcontrol decides who goes first when something is scarce. [sluice/proxy/limits] counts what callers hold, and
+// Package flowcontrol orders requests for scarce places. [sluice/proxy/limits] counts the memory of callers, and
 // [sluice/proxy/queue] is where they wait.
 //
 // [Control.WithFlowControl] is a filter behind authentication: it takes the memory of a request for its caller, or answers

@@ -63,7 +63,7 @@ func (c *CPU) Work(ctx context.Context, by limits.Caller, bytes int64) *Work {
 	return w
 }
 
-// Long waits for a place, as Next does for a long response: what follows is long.
+// Long waits for a place, as Next does for a long response: the rest is long.
 func (w *Work) Long() error {
 	if w == nil {
 		return nil
@@ -117,7 +117,7 @@ func (w *Work) Write(client *response.WriteDeadline, out io.Writer, p []byte) er
 	return nil
 }
 
-// Compressed tells that what is written next was made of so many bytes more. Text costs what it was, not what it became.
+// Compressed adds the bytes from which the next write was compressed. Text costs by its length before.
 func (w *Work) Compressed(saved int) {
 	if w != nil {
 		w.free -= int64(saved)

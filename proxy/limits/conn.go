@@ -207,7 +207,7 @@ func Tunneled(c net.Conn) {
 	}
 }
 
-// CallerOf returns the caller for whom the connection of a request counts, and false before its first authenticated request.
+// CallerOf returns the caller for which the connection of a request counts, and false before its first authenticated request.
 func CallerOf(ctx context.Context) (c Caller, known bool) {
 	conn := connFrom(ctx)
 	if conn == nil || !conn.known.Load() {

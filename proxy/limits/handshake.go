@@ -66,7 +66,7 @@ func partsOf(v reflect.Value) (n int) {
 	return n
 }
 
-// answerPlaintext tells a client that speaks HTTP without TLS what is wrong, as net/http does.
+// answerPlaintext tells a client that speaks HTTP without TLS its mistake, as net/http does.
 func answerPlaintext(err error) {
 	const answer = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 	begins := []string{"GET /", "HEAD ", "POST ", "PUT /", "OPTIO"}

@@ -9,25 +9,25 @@ import (
 	"sluice/proxy/message"
 )
 
-// Hold is what a caller holds of a Ledger. Its methods can be called on nil, and by any goroutine.
+// Hold is memory of a Ledger in the hands of a caller. Its methods can be called on nil, and by any goroutine.
 type Hold struct {
 	ledger *Ledger
 	caller Caller
 	end    func() // nil if it is fixed
 
-	// Ledger.mu guards what follows.
+	// Ledger.mu guards the fields below.
 	bytes   int64
 	place   *list.Element // in group.revocable; nil if it is not there
 	revoked bool
 }
 
-// Refused is the error for a caller who may not take what it asks for.
+// Refused is the error for a caller that may not take more.
 type Refused struct{}
 
-// TooMuch is the reason of such a refusal in metrics and the access log, and of what was revoked.
+// TooMuch is the reason of such a refusal in metrics and the access log, and of revoked holds.
 const TooMuch = "too-much-memory"
 
-// retryAfter is what a refused client is asked to wait, in seconds.
+// retryAfter is the wait that a refused client is asked for, in seconds.
 const retryAfter = 1
 
 // Error implements error.
@@ -139,7 +139,7 @@ func (h *Hold) restore() {
 	l.heaviest.update(g)
 }
 
-// Account is a caller's account in a Ledger. The zero Account holds what it likes.
+// Account is a caller's account in a Ledger. The zero Account has no limit.
 type Account struct {
 	Ledger *Ledger
 	Caller

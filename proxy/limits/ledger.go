@@ -17,7 +17,7 @@ const (
 // Ledger counts the memory that callers hold, in bytes. A hold is fixed, or it can be revoked in favor of others: then
 // it ends soon, and counts until its holder releases it.
 //
-// A group may hold fixed bytes up to three times what is free, so that there is always something left for others. It may
+// A group may hold fixed bytes up to three times the free ones, so that there is always something left for others. It may
 // fill all of the rest with revocable holds, and loses the newest of these to groups that hold less than half as much.
 // System callers lose nothing, and a part of the total is for them alone. A nil Ledger counts nothing.
 type Ledger struct {
@@ -32,7 +32,7 @@ type Ledger struct {
 	ended    uint64
 }
 
-// holders are the callers of a group, and what they hold.
+// holders are the callers of a group, with their holds.
 type holders struct {
 	name      string
 	held      int64 // with revoked holds
@@ -45,7 +45,7 @@ type holders struct {
 // NewLedger returns a Ledger of so many bytes.
 func NewLedger(total int64) *Ledger { return &Ledger{total: total, groups: map[string]*holders{}} }
 
-// SetTotal changes how many bytes there are. What is held stays.
+// SetTotal changes the total. Holds stay.
 func (l *Ledger) SetTotal(bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +62,7 @@ func (l *Ledger) Shut(shut bool) {
 // Take takes bytes until the hold is released. The error is a *Refused.
 func (l *Ledger) Take(c Caller, bytes int64) (*Hold, error) { return l.take(c, bytes, nil) }
 
-// TakeUntil is Take of what can be revoked by end. It is called at most once, in another goroutine's time, and must not
+// TakeUntil is Take of bytes that can be revoked by end. It is called at most once, in another goroutine's time, and must not
 // block. The hold counts until it is released.
 func (l *Ledger) TakeUntil(c Caller, bytes int64, end func()) (*Hold, error) {
 	return l.take(c, bytes, end)

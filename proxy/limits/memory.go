@@ -4,18 +4,18 @@ import "net/http"
 
 const (
 	// connectionBytes, requestBytes and passedBytes are the least prices of a connection, of a request besides its header, and of
-	// what lasts at the apiserver.
+	// a passed watch or session.
 	connectionBytes, requestBytes, passedBytes = 40 << 10, 16 << 10, 56 << 10
-	// unauthenticatedPart of the memory, as a divisor, is for callers who are not authenticated, and at most maxUnauthenticated.
+	// unauthenticatedPart of the memory, as a divisor, is for unauthenticated callers, and at most maxUnauthenticated.
 	unauthenticatedPart, maxUnauthenticated = 16, 64 << 20
-	// connectionsPart and passedPart divide the descriptors: connections and what lasts at the apiserver use up the memory before
+	// connectionsPart and passedPart divide the descriptors: connections, and passed watches and sessions, use up the memory before
 	// they use up these.
 	connectionsPart, passedPart = 2, 8
 	// maxUnauthenticatedConnections bounds these on any machine.
 	maxUnauthenticatedConnections = 1024
-	// receiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection.
+	// receiveBuffer is how much of bodies a client may send ahead of their handlers, on one HTTP/2 connection.
 	receiveBuffer = 64 << 10
-	// fieldBytes is what a field of a header takes besides its name and value, and trailerBytes what the name of a trailer takes
+	// fieldBytes is the memory of a field of a header besides its name and value, and trailerBytes that of the name of a trailer
 	// that the header announces.
 	fieldBytes, trailerBytes = 48, 128
 	// urlExpansion is how many times its length a URL may take once it is parsed: into segments of a byte, and into selectors of
@@ -23,10 +23,10 @@ const (
 	urlExpansion = 16
 )
 
-// Memory is what callers may hold of the memory of the process.
+// Memory is the part of callers in the memory of the process.
 type Memory struct {
 	Users, Unauthenticated *Ledger
-	// ConnectionBytes is the price of a connection of a user, and PassedBytes that of what lasts at the apiserver. They bound
+	// ConnectionBytes is the price of a connection of a user, and PassedBytes that of a passed watch or session. They bound
 	// the descriptors, too.
 	ConnectionBytes, PassedBytes int64
 	// UnauthenticatedConnections is how many connections a Listener has without an authenticated request.
@@ -43,8 +43,8 @@ func NewMemory(bytes, descriptors int64) *Memory {
 	}
 }
 
-// RequestBytes returns about how much memory a request takes: its goroutine and what it refers to, its header, and what may
-// have been received of its body.
+// RequestBytes returns about how much memory a request takes: its goroutine with all that it refers to, its header, and the part
+// of its body that may have been received.
 func RequestBytes(r *http.Request) int64 {
 	n := requestBytes + headerBytes(r)
 	switch {

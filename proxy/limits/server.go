@@ -14,7 +14,7 @@ type ServerOptions struct {
 }
 
 // NewServer returns a server that limits everything except the duration of a request: watches are long. The limit of header
-// bytes also limits what an HTTP/2 header expands to: a client can refer to a field of 4 KiB by one byte (HPACK, RFC 7541).
+// bytes also limits the expansion of an HTTP/2 header: a client can refer to a field of 4 KiB by one byte (HPACK, RFC 7541).
 func NewServer(h http.Handler, o ServerOptions) *http.Server {
 	return &http.Server{
 		Handler:           Served(h),

@@ -15,13 +15,13 @@ import (
 
 const (
 	// shrinkAt, shutAt and shedAt are the parts of the memory, in percent, from which memos shrink, all but system callers are
-	// refused, and the heaviest callers lose what they hold.
+	// refused, and the heaviest callers lose their holds.
 	shrinkAt, shutAt, shedAt = 75, 85, 92
 	// calm is how often the memory is read, and alert how often from shrinkAt on.
 	calm, alert = 100 * time.Millisecond, 25 * time.Millisecond
 )
 
-// Valve keeps the memory of the process within its limit, by what the process really uses: prices of a Ledger are estimates.
+// Valve keeps the memory of the process within its limit, by the real use of the process: prices of a Ledger are estimates.
 type Valve struct {
 	limit int64
 	used  func() int64
@@ -31,7 +31,7 @@ type Valve struct {
 
 // Guarded is on which a Valve acts.
 type Guarded struct {
-	// Shrink makes what can be made anew take so many bytes less; it may take all again at 0.
+	// Shrink makes memos take so many bytes less; it may take all again at 0.
 	Shrink func(bytes int64)
 	// Ledgers refuse callers, and shed holds in this order.
 	Ledgers []*Ledger
@@ -99,8 +99,8 @@ var usedMetrics = []string{
 	"/memory/classes/heap/released:bytes", "/memory/classes/total:bytes",
 }
 
-// Used returns a function that returns how many bytes the process uses which it cannot free at once: what lives after the
-// last collection, what lies between objects, stacks, and by the cgroup the memory of the kernel, such as buffers of sockets.
+// Used returns a function that returns how many bytes the process uses which it cannot free at once: live bytes after the
+// last collection, gaps between objects, stacks, and by the cgroup the memory of the kernel, such as buffers of sockets.
 func Used() func() int64 {
 	samples := make([]metrics.Sample, len(usedMetrics))
 	for i, name := range usedMetrics {

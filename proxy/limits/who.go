@@ -10,8 +10,8 @@ import (
 // serviceAccountPrefix begins the user names of service accounts, before namespace and name.
 const serviceAccountPrefix = "system:serviceaccount:"
 
-// ByUser returns an authenticated caller. The service accounts of a namespace are one group: who may create service accounts
-// gains no share by it.
+// ByUser returns an authenticated caller. The service accounts of a namespace are one group: a user that may create service
+// accounts gains no share by it.
 func ByUser(u user.Info) Caller {
 	name := u.GetName()
 	group := "user:" + name
@@ -22,13 +22,13 @@ func ByUser(u user.Info) Caller {
 	return Caller{Group: group, Name: name, System: IsSystem(u)}
 }
 
-// ByAddress returns a caller who is not authenticated, by its remote address.
+// ByAddress returns an unauthenticated caller, by its remote address.
 func ByAddress(remote string) Caller {
 	address := addressOf(remote)
 	return Caller{Group: "address:" + address, Name: address}
 }
 
-// ipv6Prefix is the network that counts as one address: what a provider assigns to one customer.
+// ipv6Prefix is the network that counts as one address, as a provider assigns it to one customer.
 const ipv6Prefix = 64
 
 // addressOf returns the part of a remote address, host:port, that one client cannot choose freely: an IPv4 address, or the

@@ -25,8 +25,8 @@ const (
 //
 // It uses a timer instead of a deadline of the connection around each write, because over HTTP/2
 // setting a deadline costs a message to the goroutine of the connection. The timer is not set and stopped
-// around each write either, which would cost a tenth of delivering an event: it stays set, and looks at what
-// has become of the writes when it fires. So Stop must be called after the last write, or what w leads to is
+// around each write either, which would cost a tenth of delivering an event: it stays set, and looks at
+// the writes when it fires. So Stop must be called after the last write, or the writer and its connection are
 // kept for WriteTimeout.
 type WriteDeadline struct {
 	w       http.ResponseWriter
@@ -169,7 +169,7 @@ func (d *WriteDeadline) Write(out io.Writer, p []byte) (written int, err error) 
 	return written, err
 }
 
-// Flush sends what has been written.
+// Flush sends the bytes that have been written.
 func (d *WriteDeadline) Flush() error {
 	d.arm()
 	defer d.disarm()
