@@ -198,15 +198,6 @@ func Authenticated(ctx context.Context, c Caller) error {
 	return nil
 }
 
-// Tunneled tells that a connection is in use without requests from now on.
-func Tunneled(c net.Conn) {
-	if conn := connOf(c); conn != nil {
-		conn.used.Store(true)
-		conn.rest()
-		conn.requests.Add(1)
-	}
-}
-
 // CallerOf returns the caller for which the connection of a request counts, and false before its first authenticated request.
 func CallerOf(ctx context.Context) (c Caller, known bool) {
 	conn := connFrom(ctx)
