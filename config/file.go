@@ -180,7 +180,7 @@ type Authentication struct {
 	// FrontProxy names the proxies that are trusted to name callers in headers.
 	FrontProxy FrontProxy `json:"frontProxy,omitempty"`
 	// Anonymous serves requests without credentials as system:anonymous. The apiserver must allow
-	// anonymous requests.
+	// anonymous requests, for every path: Sluice does not know conditions of its AuthenticationConfiguration.
 	Anonymous bool `json:"anonymous,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -150,16 +151,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.enter()
 	defer g.requests.leave()
 	g.handler.ServeHTTP(w, r)
-	endHTTP2(w, r)
+	end(w, r)
 }
 
-// endHTTP2 bounds how long the server waits for the client's window to write the end of a response, after
-// the handler has returned, and frees most memory of the request meanwhile: the connection counts only the rest. Over
-// HTTP/1 the connection itself is all that waits.
-func endHTTP2(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor != 2 {
-		return
-	}
+// end bounds how long the server waits for its client to write the end of a response, after the handler has returned, and frees
+// most memory of the request meanwhile: the connection counts only the rest.
+func end(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(response.WriteTimeout))
-	r.Header, r.RequestURI, r.URL = nil, "", nil // of the server's request, which nobody else has
+	request.SetContext(r, context.Background()) // which had the request.Info
+	if r.ProtoMajor == 2 {
+		r.Header, r.RequestURI, r.URL = nil, "", nil // of the server's request, which nobody else has
+	}
 }

@@ -23,7 +23,7 @@ func BenchmarkEndOfHTTP2(b *testing.B) {
 		"none": respond.ServeHTTP,
 		"deadline": func(w http.ResponseWriter, r *http.Request) {
 			respond(w, r)
-			endHTTP2(w, r)
+			end(w, r)
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -61,7 +61,7 @@ func (c *adminClient) ask(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	encrypted := r.URL.Scheme == "https" || c.pod.at == "" && loopback(r.URL.Hostname()) || c.pod.at != "" && c.pod.encrypted()
+	encrypted := r.URL.Scheme == "https" || c.pod.at == "" && loopback(r.URL.Hostname()) // nothing but TLS authenticates a pod
 	if c.tokenFile != "" && !encrypted {
 		return nil, errors.New("--token-file: the token would be sent unencrypted; use https")
 	}

@@ -82,7 +82,7 @@ func (c *components) background() []task {
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
 	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
-	c.memory, c.valve = limits.NewMemory(c.machine.memory, c.machine.descriptors), limits.NewValve(c.machine.memory, limits.Used())
+	c.memory, c.valve = limits.NewMemory(c.machine.memory, c.machine.descriptors), limits.NewValve(c.machine.memory, limits.Used(c.machine.memory))
 	c.cpu = flowcontrol.NewCPU(runtime.GOMAXPROCS(0))
 	tracer, err := c.tracer(file.Tracing)
 	if err != nil {

@@ -63,11 +63,11 @@ func (m *metrics) observeMemory(v *limits.Valve) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_memory_used_bytes", Help: "Memory that the process uses and cannot free at once.",
-		}, func() float64 { used, _, _ := v.State(); return float64(used) }),
+		}, func() float64 { used, _ := v.State(); return float64(used) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_memory_limit_bytes", Help: "Limit of sluice_memory_used_bytes: from 75 % what is encoded shrinks, from 85 % all " +
 				"but system callers get 429, from 92 % the callers that hold the most lose connections and watches.",
-		}, func() float64 { _, limit, _ := v.State(); return float64(limit) }),
+		}, func() float64 { _, limit := v.State(); return float64(limit) }),
 	)
 }
 

@@ -32,16 +32,6 @@ func (p *pod) register(set *pflag.FlagSet) {
 	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
 }
 
-// encrypted reports whether nothing between this host and the apiserver can read the connection.
-func (p *pod) encrypted() bool {
-	cfg, err := restConfig(p.kubeconfig, p.context)
-	if err != nil {
-		return false
-	}
-	u, _, err := rest.DefaultServerUrlFor(cfg)
-	return err == nil && (u.Scheme == "https" || loopback(u.Hostname()))
-}
-
 // bound bounds the requests of a transport, for which the dialers of client-go have no context.
 type bound struct {
 	ctx  context.Context

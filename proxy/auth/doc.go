@@ -13,7 +13,7 @@
 //     read that is not allowed is not served from the cache. The request is then forwarded unchanged,
 //     and the apiserver decides.
 //   - Reviews are bounded: equal ones share one request to the apiserver, results are kept for seconds
-//     within a number of bytes, a number of reviews runs at the same time, and addresses that
-//     present many rejected tokens get few reviews of unknown ones for a while (quota.go).
+//     within a number of bytes, and a number of reviews runs at the same time: a quarter of them for callers
+//     and accesses that were allowed before, and three quarters of the others at most for one address or user.
 //   - A change of an RBAC object invalidates the results of access reviews ([Authorizer.Run]).
 package auth

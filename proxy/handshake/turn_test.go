@@ -69,17 +69,3 @@ func (d deaf) Read([]byte) (int, error) {
 	time.Sleep(timeLimit / 2)
 	return 0, net.ErrClosed
 }
-
-func TestHandshakeThatGetsNoTurnEnds(t *testing.T) {
-	runWith(t, func(c *tls.Config) { slowly(c, 2*timeLimit) }, func(t *testing.T, e *env) {
-		for range runtime.GOMAXPROCS(0) + 1 {
-			client := tls.Client(e.dial(t), e.client)
-			go func() { _ = client.HandshakeContext(t.Context()) }()
-		}
-		time.Sleep(timeLimit + time.Second)
-		if n := e.failures(t); n[timeout] != 1 {
-			t.Errorf("counted %v", n)
-		}
-		time.Sleep(2 * timeLimit)
-	})
-}

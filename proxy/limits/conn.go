@@ -76,11 +76,12 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.shaking {
 		c.received += n
 	}
-	if n > 0 {
+	if n > 0 && !c.known.Load() { // a request may have made it known meanwhile
 		leave, ended := c.listener.cpu.Enter(c.ctx, Caller{Group: c.address}, 1)
 		if ended != nil {
 			return 0, ended
 		}
+		time.AfterFunc(slotFor, leave) // net/http reads a byte ahead while a request runs
 		if c.slot.Store(&leave); c.ctx.Err() != nil {
 			c.rest() // Close may have come before
 		}

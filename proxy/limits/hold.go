@@ -108,7 +108,7 @@ func (h *Hold) set(bytes int64) {
 	case bytes > 0 && h.place == nil:
 		h.place = g.revocable.PushBack(h)
 	}
-	l.heaviest.update(g)
+	l.update(g)
 	if g.held == 0 && g.revocable.Len() == 0 {
 		delete(l.groups, g.name)
 	}
@@ -125,7 +125,7 @@ func (h *Hold) revoke() *Hold {
 	g.leaving += h.bytes
 	l.leaving += h.bytes
 	l.ended++
-	l.heaviest.update(g)
+	l.update(g)
 	return h
 }
 
@@ -136,7 +136,7 @@ func (h *Hold) restore() {
 	g.leaving -= h.bytes
 	l.leaving -= h.bytes
 	l.ended--
-	l.heaviest.update(g)
+	l.update(g)
 }
 
 // Account is a caller's account in a Ledger. The zero Account has no limit.

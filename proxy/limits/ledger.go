@@ -1,14 +1,16 @@
 package limits
 
 import (
-	"container/heap"
 	"container/list"
 	"slices"
 	"sync"
+
+	"sluice/proxy/heap"
 )
 
 const (
-	// systemPart of the total, as a divisor, is for system callers only.
+	// systemPart of the total, as a divisor, is for system callers only. Where nobody is one, it is for holds that can be revoked:
+	// requests whose bodies stall leave it to those whose tokens are reviewed.
 	systemPart = 16
 	// overdraftPart of the total, as a divisor, may be taken while revoked holds are not released yet.
 	overdraftPart = 16
@@ -21,15 +23,17 @@ const (
 // fill all of the rest with revocable holds, and loses the newest of these to groups that hold less than half as much.
 // System callers lose nothing, and a part of the total is for them alone. A nil Ledger counts nothing.
 type Ledger struct {
-	mu       sync.Mutex // guards what follows, the groups and the holds
-	total    int64
-	held     int64 // with revoked holds
-	leaving  int64 // revoked holds that are not released
-	shut     bool
-	groups   map[string]*holders
-	heaviest heaviest // groups with revocable holds
-	refusals uint64
-	ended    uint64
+	mu      sync.Mutex // guards what follows, the groups and the holds
+	total   int64
+	held    int64 // with revoked holds
+	leaving int64 // revoked holds that are not released
+	shut    bool
+	// unauthenticated is set if no caller is a system caller.
+	unauthenticated bool
+	groups          map[string]*holders
+	heaviest        heap.Heap[*holders] // groups with revocable holds, the heaviest first
+	refusals        uint64
+	ended           uint64
 }
 
 // holders are the callers of a group, with their holds.
@@ -42,8 +46,19 @@ type holders struct {
 	place     int       // in Ledger.heaviest, from 1; 0 if it is not there
 }
 
+// staying returns the bytes that no revoked hold is about to release.
+func (g *holders) staying() int64 { return g.held - g.leaving }
+
+func (g *holders) heavier(other *holders) bool { return g.staying() > other.staying() }
+
 // NewLedger returns a Ledger of so many bytes.
-func NewLedger(total int64) *Ledger { return &Ledger{total: total, groups: map[string]*holders{}} }
+func NewLedger(total int64) *Ledger {
+	place := func(g *holders) *int { return &g.place }
+	return &Ledger{total: total, groups: map[string]*holders{}, heaviest: heap.New((*holders).heavier, place)}
+}
+
+// update puts a group in its place among the heaviest after it has changed. The caller must hold mu.
+func (l *Ledger) update(g *holders) { l.heaviest.Update(g, g.revocable.Len() > 0) }
 
 // SetTotal changes the total. Holds stay.
 func (l *Ledger) SetTotal(bytes int64) {
@@ -89,7 +104,9 @@ func (l *Ledger) lacks(h *Hold, more int64) int64 {
 	if h.caller.System {
 		return more - free
 	}
-	free -= l.total / systemPart
+	if h.end == nil || !l.unauthenticated {
+		free -= l.total / systemPart
+	}
 	if h.end != nil {
 		return more - free
 	}
@@ -108,23 +125,26 @@ func (l *Ledger) makeRoom(h *Hold, more int64) (revoked []*Hold, ok bool) {
 		own += g.held
 	}
 	for l.lacks(h, more) > 0 {
-		if l.leaving >= l.total/overdraftPart || len(l.heaviest) == 0 || !h.caller.System && l.heaviest[0].held-l.heaviest[0].leaving <= 2*own {
+		heaviest := first(&l.heaviest)
+		if l.leaving >= l.total/overdraftPart || heaviest == nil || !h.caller.System && heaviest.staying() <= 2*own {
 			for _, r := range slices.Backward(revoked) {
 				r.restore()
 			}
 			return nil, false
 		}
-		revoked = append(revoked, l.heaviest[0].newest().revoke())
+		revoked = append(revoked, heaviest.newest().revoke())
 	}
 	return revoked, true
 }
 
-// Shed revokes the newest holds of the heaviest groups until they are so many bytes, and returns how many they are.
+// Shed revokes the newest holds of the heaviest groups until the revoked holds that are not released are so many bytes, and returns
+// how many they are.
 func (l *Ledger) Shed(bytes int64) (shed int64) {
 	l.mu.Lock()
+	shed = l.leaving
 	var revoked []*Hold
-	for shed < bytes && len(l.heaviest) > 0 {
-		h := l.heaviest[0].newest().revoke()
+	for g := first(&l.heaviest); g != nil && shed < bytes; g = first(&l.heaviest) {
+		h := g.newest().revoke()
 		revoked, shed = append(revoked, h), shed+h.bytes
 	}
 	l.mu.Unlock()
@@ -153,48 +173,4 @@ func (l *Ledger) Usage() Usage {
 		}
 	}
 	return u
-}
-
-// heaviest has the groups with revocable holds as a heap, the heaviest first. Revoked holds do not count: they end.
-type heaviest []*holders
-
-// Len implements heap.Interface.
-func (h *heaviest) Len() int { return len(*h) }
-
-// Less implements heap.Interface.
-func (h *heaviest) Less(i, j int) bool {
-	return (*h)[i].held-(*h)[i].leaving > (*h)[j].held-(*h)[j].leaving
-}
-
-// Swap implements heap.Interface.
-func (h *heaviest) Swap(i, j int) {
-	(*h)[i], (*h)[j] = (*h)[j], (*h)[i]
-	(*h)[i].place, (*h)[j].place = i+1, j+1
-}
-
-// Push implements heap.Interface.
-func (h *heaviest) Push(x any) {
-	*h = append(*h, x.(*holders))
-	x.(*holders).place = len(*h)
-}
-
-// Pop implements heap.Interface.
-func (h *heaviest) Pop() any {
-	last := len(*h) - 1
-	g := (*h)[last]
-	(*h)[last], *h = nil, (*h)[:last]
-	g.place = 0
-	return g
-}
-
-// update puts a group in its place after it has changed.
-func (h *heaviest) update(g *holders) {
-	switch in := g.revocable.Len() > 0; {
-	case in && g.place == 0:
-		heap.Push(h, g)
-	case in:
-		heap.Fix(h, g.place-1)
-	case g.place > 0:
-		heap.Remove(h, g.place-1)
-	}
 }

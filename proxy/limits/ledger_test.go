@@ -194,7 +194,7 @@ func checkLaws(t *testing.T, r *rand.Rand) {
 	for _, m := range all {
 		m.hold.Release()
 	}
-	if u := l.Usage(); u.Held != 0 || len(l.groups) != 0 || len(l.heaviest) != 0 || l.leaving != 0 {
+	if u := l.Usage(); u.Held != 0 || len(l.groups) != 0 || len(l.heaviest.All) != 0 || l.leaving != 0 {
 		t.Errorf("after the end: %+v", u)
 	}
 }
@@ -244,4 +244,19 @@ func TestANilLedgerCountsNothing(t *testing.T) {
 		t.Error(err)
 	}
 	h.Release()
+}
+
+// Requests whose bodies stall hold as much as they may: unknown tokens are reviewed all the same.
+func TestFixedHoldsOfAnyNumberOfGroupsLeaveRoomForRevocableOnes(t *testing.T) {
+	l := NewMemory(1<<30, 1<<20).Unauthenticated
+	for i := range 100 {
+		for n := int64(1 << 24); n > 1<<10; {
+			if _, err := l.Take(Caller{Group: fmt.Sprint(i)}, n); err != nil {
+				n /= 2
+			}
+		}
+	}
+	if _, err := l.TakeUntil(Caller{Group: "new token"}, 64<<10, func() {}); err != nil {
+		t.Errorf("%v; %+v", err, l.Usage())
+	}
 }

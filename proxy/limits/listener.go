@@ -20,8 +20,10 @@ const (
 	patience, servedFor = 5 * time.Second, 40 * time.Second
 	// authenticateWithin is how long a connection has for its first request, and placeWithin how long it waits for its place.
 	authenticateWithin, placeWithin = 10 * time.Second, 30 * time.Second
-	// outnumbered is how many times as many connections as its own a newcomer's address finds at another one until this
-	// closes one that is being served.
+	// slotFor is how long a connection has a processor at most.
+	slotFor = 100 * time.Millisecond
+	// outnumbered is how many times the connections that a newcomer's address would have another address needs to lose its oldest
+	// one, even if it is being served.
 	outnumbered = 4
 	// accepted bounds the connections that are accepted and not handed over yet. For more, the oldest closes that has not said
 	// anything; if all have, more wait in the kernel.

@@ -252,6 +252,29 @@ func TestSilenceTakesNoPlace(t *testing.T) {
 	})
 }
 
+// net/http reads a byte ahead while a request runs, and does not read again until it ends.
+func TestAReadAheadKeepsNoProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		l := Listen(n, ListenerOptions{Memory: NewMemory(1<<30, 1<<20)})
+		client := n.call("192.0.2.1")
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * slotFor)
+		if _, taken, _ := l.cpu.Numbers(); taken > 0 {
+			t.Errorf("%d processors are taken", taken)
+		}
+		_ = client.Close()
+		_ = c.Close()
+		_ = l.Close()
+	})
+}
+
 // certificate returns a certificate of a server.
 func certificate(t *testing.T) tls.Certificate {
 	t.Helper()
@@ -275,11 +298,7 @@ func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
 			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Minute,
 			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }},
 		})
-		var rest []func()
-		for range runtime.GOMAXPROCS(0) {
-			leave, _ := l.cpu.Enter(t.Context(), Caller{}, 1)
-			rest = append(rest, leave)
-		}
+		leave, _ := l.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0)) // one request may take all
 		client := tls.Client(n.dial("192.0.2.1"), &tls.Config{InsecureSkipVerify: true})
 		done := make(chan error, 1)
 		go func() { done <- client.HandshakeContext(context.Background()) }()
@@ -287,9 +306,7 @@ func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
 		if len(done) > 0 {
 			t.Fatalf("the handshake did not wait: %v", <-done)
 		}
-		for _, leave := range rest {
-			leave()
-		}
+		leave()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -300,6 +317,25 @@ func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
 		}
 		_ = client.NetConn().Close()
 		_ = served.Close()
+		_ = l.Close()
+	})
+}
+
+func TestAHandshakeThatGetsNoProcessorEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, failed := newNetwork(), make(chan error, 1)
+		l := Listen(n, ListenerOptions{
+			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Second, Failed: func(_ net.Conn, err error) { failed <- err },
+			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none") }},
+		})
+		leave, _ := l.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0))
+		client := n.call("192.0.2.1")
+		time.Sleep(time.Second)
+		if err := <-failed; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it ends with %v", err)
+		}
+		leave()
+		_ = client.Close()
 		_ = l.Close()
 	})
 }

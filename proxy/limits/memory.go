@@ -36,11 +36,13 @@ type Memory struct {
 // NewMemory divides the memory of a process that may have so many open files.
 func NewMemory(bytes, descriptors int64) *Memory {
 	unauthenticated := min(bytes/unauthenticatedPart, maxUnauthenticated)
-	return &Memory{
+	m := &Memory{
 		Users: NewLedger(bytes - unauthenticated), Unauthenticated: NewLedger(unauthenticated),
 		UnauthenticatedConnections: int(max(16, min(unauthenticated/connectionBytes, descriptors/passedPart, maxUnauthenticatedConnections))),
 		ConnectionBytes:            max(connectionBytes, bytes*connectionsPart/descriptors), PassedBytes: max(passedBytes, bytes*passedPart/descriptors),
 	}
+	m.Unauthenticated.unauthenticated = true
+	return m
 }
 
 // RequestBytes returns about how much memory a request takes: its goroutine with all that it refers to, its header, and the part

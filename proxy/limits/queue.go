@@ -271,7 +271,8 @@ func (q *Queue) forget(g *group) {
 	}
 }
 
-func first(h *heap.Heap[*group]) *group {
+// first returns the first element of a heap, or nil.
+func first[T any](h *heap.Heap[*T]) *T {
 	if len(h.All) == 0 {
 		return nil
 	}

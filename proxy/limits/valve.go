@@ -25,7 +25,6 @@ const (
 type Valve struct {
 	limit int64
 	used  func() int64
-	level atomic.Int64
 	last  atomic.Int64 // bytes
 }
 
@@ -51,7 +50,7 @@ func (v *Valve) Run(ctx context.Context, g Guarded) {
 			return
 		case <-timer.C:
 		}
-		if v.look(g); v.level.Load() > 0 {
+		if v.look(g) >= shrinkAt {
 			timer.Reset(alert)
 		} else {
 			timer.Reset(calm)
@@ -59,18 +58,17 @@ func (v *Valve) Run(ctx context.Context, g Guarded) {
 	}
 }
 
-// look reads the memory once and acts.
-func (v *Valve) look(g Guarded) {
+// look reads the memory once and acts. It returns how much is used, in percent.
+func (v *Valve) look(g Guarded) (percent int64) {
 	used := v.used()
 	v.last.Store(used)
-	percent := used * 100 / max(1, v.limit)
-	v.level.Store(levelOf(percent))
+	percent = used * 100 / max(1, v.limit)
 	g.Shrink(max(0, used-v.limit*shrinkAt/100))
 	for _, l := range g.Ledgers {
 		l.Shut(percent >= shutAt)
 	}
 	if percent < shedAt {
-		return
+		return percent
 	}
 	over := used - v.limit*shutAt/100
 	for _, l := range g.Ledgers {
@@ -79,19 +77,11 @@ func (v *Valve) look(g Guarded) {
 		}
 	}
 	runtime.GC() // what ends is garbage now, and Used is as of the last collection
+	return percent
 }
 
-func levelOf(percent int64) (n int64) {
-	for _, at := range []int64{shrinkAt, shutAt, shedAt} {
-		if percent >= at {
-			n++
-		}
-	}
-	return n
-}
-
-// State returns the bytes in use, the limit, and how many of the three marks are passed.
-func (v *Valve) State() (used, limit, level int64) { return v.last.Load(), v.limit, v.level.Load() }
+// State returns the bytes in use, and the limit.
+func (v *Valve) State() (used, limit int64) { return v.last.Load(), v.limit }
 
 // The metrics of the runtime that Used reads.
 var usedMetrics = []string{
@@ -100,13 +90,17 @@ var usedMetrics = []string{
 }
 
 // Used returns a function that returns how many bytes the process uses which it cannot free at once: live bytes after the
-// last collection, gaps between objects, stacks, and by the cgroup the memory of the kernel, such as buffers of sockets.
-func Used() func() int64 {
+// last collection, gaps between objects, stacks, and by the cgroup the memory of the kernel, such as buffers of sockets. A cgroup
+// whose limit is more than twice that of the process may have other processes, and does not count.
+func Used(limit int64) func() int64 {
 	samples := make([]metrics.Sample, len(usedMetrics))
 	for i, name := range usedMetrics {
 		samples[i].Name = name
 	}
 	group := cgroupOf("/proc/self/cgroup", "/sys/fs/cgroup")
+	if most, err := group.limit(); err != nil || most > 2*limit {
+		group = ""
+	}
 	return func() int64 {
 		metrics.Read(samples)
 		v := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
@@ -138,6 +132,14 @@ func cgroupOf(file, root string) cgroup {
 		}
 	}
 	return ""
+}
+
+// limit returns the limit of the cgroup in bytes.
+func (c cgroup) limit() (int64, error) {
+	if most, err := c.number("memory.max"); err == nil {
+		return most, nil
+	}
+	return c.number("memory.limit_in_bytes")
 }
 
 var errNoCgroup = errors.New("no memory cgroup")

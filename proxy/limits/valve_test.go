@@ -68,9 +68,6 @@ func TestTheHeaviestEndsFrom92PercentUntil85(t *testing.T) {
 	if v.at(930); ends != [3]int{1, 1, 0} {
 		t.Errorf("ended: %v", ends)
 	}
-	if _, _, level := v.State(); level != 3 {
-		t.Errorf("level %d", level)
-	}
 }
 
 func TestTheCgroupCountsWithoutPagesOfFiles(t *testing.T) {
@@ -99,7 +96,7 @@ func TestTheCgroupCountsWithoutPagesOfFiles(t *testing.T) {
 }
 
 func TestUsedIsPositive(t *testing.T) {
-	if n := Used()(); n <= 0 {
+	if n := Used(1 << 40)(); n <= 0 {
 		t.Errorf("%d bytes", n)
 	}
 }

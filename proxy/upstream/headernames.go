@@ -109,7 +109,7 @@ const (
 )
 
 // FollowHeaderNames reads the names that the apiserver publishes until ctx ends, unless Options has
-// them. If Sluice may not read them, it takes the default names. It always returns nil.
+// them. If Sluice may not read them and is no front proxy, it takes the default names. It always returns nil.
 func (u *Upstream) FollowHeaderNames(ctx context.Context, log *zap.Logger) error {
 	if u.fixedHeaderNames {
 		return nil
@@ -133,7 +133,8 @@ func (u *Upstream) FollowHeaderNames(ctx context.Context, log *zap.Logger) error
 // readHeaderNames reads the names once. With an error, known names stay.
 func (u *Upstream) readHeaderNames(ctx context.Context) error {
 	body, _, err := u.Get(ctx, headerNamesPath, nil, "application/json")
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+	// With the certificate of a front proxy, a header that Sluice does not know by its name would be believed.
+	if !u.FrontProxy && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)) {
 		names := DefaultHeaderNames()
 		names.UID = nil // many apiservers read no UID: its user would lose it there
 		u.headerNames.CompareAndSwap(nil, names)

@@ -5,7 +5,7 @@
 //	proof.go          the proof that they are recent, while they are written
 //	loop.go           events, bookmarks and the end of the initial events
 //	timer.go          times of the next actions
-//	recheck.go        whether the caller may still read; lanes.go how many of these checks run at a time
+//	recheck.go        whether the caller may still read, and how many of these checks run at a time
 //	end.go            why a watch ends
 //	writer.go         the bytes of a watch, plain or compressed
 //

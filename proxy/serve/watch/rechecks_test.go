@@ -138,8 +138,11 @@ func TestRechecksOfOthersAreWaitedForOnceEach(t *testing.T) {
 				a := &usersAccess{takes: map[string]time.Duration{}, of: map[string]map[string]int{}}
 				s := &Server{Access: a}
 				s.Set(rechecksEvery, false)
-				for _, w := range append(tt.others, tt.victim) {
+				all := append(tt.others, tt.victim)
+				for _, w := range all {
 					a.takes[w.user] = w.takes
+				}
+				for _, w := range all {
 					for i := range w.n {
 						account := limits.Account{Caller: limits.Caller{Group: "user:" + w.user, Name: w.user}}
 						info := &request.Info{Identity: request.Identity{Account: account}}
