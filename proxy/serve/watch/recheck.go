@@ -148,13 +148,13 @@ func (a *accessRecheck) changed() {
 
 // check is one recheck.
 func (a *accessRecheck) check() {
-	ctx, cancel := context.WithTimeout(a.r.Context(), recheckLimit)
-	defer cancel()
 	a.mu.Lock()
-	if a.stopped || a.checking != nil {
+	if a.stopped || a.checking != nil { // the request of a watch that has ended is the server's again
 		a.mu.Unlock()
 		return
 	}
+	ctx, cancel := context.WithTimeout(a.r.Context(), recheckLimit)
+	defer cancel()
 	if late := time.Now().Add(-time.Duration(a.server.recheck.Load())); !a.doubtful && a.confirmed.Before(late) {
 		a.confirmed = late // it has waited for its turn since
 	}
