@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -138,9 +139,17 @@ func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	stopConnecting := repeat(t, func(limited context.Context) {
-		if open = append(open, connect(limited, "admin")); len(open) > 16 {
-			open[0].Close()
-			open = open[1:]
+		some := make([]*harness.RawClient, 50)
+		var connecting sync.WaitGroup
+		for i := range some {
+			connecting.Go(func() { some[i] = connect(limited, "reader") })
+		}
+		connecting.Wait()
+		if open = append(open, some...); len(open) > 4000 { // more than fit into the memory
+			for _, c := range open[:len(some)] {
+				c.Close()
+			}
+			open = open[len(some):]
 		}
 		connect(limited, "nobody").Close() // a user who holds less, for whom something of the other is revoked
 	})

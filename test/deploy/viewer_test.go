@@ -34,7 +34,7 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 	pages := map[string]int{
 		"/": http.StatusOK, "/limits": http.StatusOK, "/clients": http.StatusOK, "/watches": http.StatusOK, "/why": http.StatusOK,
 		"/see/v1alpha1/status": http.StatusOK, "/see/v1alpha1/why": http.StatusOK,
-		"/see/style.css": http.StatusOK, "/r/none": http.StatusNotFound, "/clients/none": http.StatusNotFound,
+		"/see/style.css": http.StatusOK, "/r/none": http.StatusNotFound,
 	}
 	others := []string{"/metrics", "/configz", "/api/v1/pods", "/debug/pprof/"}
 	const denied = http.StatusForbidden
