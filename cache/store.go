@@ -164,12 +164,7 @@ func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
 
 // state is the content of a resource between two events. It is immutable and shares with the states
 // before and after it everything that no event has changed.
-type state struct {
-	tree.Tree
-	// replaced is the sum of Event.size over all events of the store up to this state: the objects that earlier
-	// states have and later ones lack.
-	replaced int64
-}
+type state struct{ tree.Tree }
 
 // Snapshot is the immutable state of a resource at one version. Readers may keep it as long as they
 // like; snapshots share the parts that they have in common.

@@ -58,7 +58,6 @@ func (w *Writer) Apply(t Type, o *tree.Object, at time.Time) error {
 // next returns the state after an event.
 func (st state) next(e *Event) state {
 	object := e.Object
-	st.replaced += e.size()
 	if e.Type == Deleted {
 		object = nil
 	}
