@@ -169,8 +169,8 @@ type state struct{ tree.Tree }
 // Snapshot is the immutable state of a resource at one version. Readers may keep it as long as they
 // like; snapshots share the parts that they have in common.
 type Snapshot struct {
-	// Version is the resource version up to which the state is complete: that of the newest event, of a
-	// later bookmark or proof, or the one that [Store.At] was called with.
+	// Version is the resource version up to which the state is complete: the version of the newest event, of a
+	// later bookmark or proof, or the argument of [Store.At].
 	Version uint64
 
 	state

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"weak"
 
 	"golang.org/x/net/http2"
+
+	"sluice/proxy/request"
 )
 
 // untilItEnds is a handler that returns when the client gives its request up.
@@ -141,4 +144,19 @@ func TestRequestOnAnIdleConnectionIsAnswered(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Clients may read the end of an answer slowly: net/http keeps the request until then, and no ledger counts it.
+func TestAnAnsweredRequestKeepsNoInfo(t *testing.T) {
+	for _, major := range []int{1, 2} {
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
+		r.ProtoMajor = major
+		withRequestInfo(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(httptest.NewRecorder(), r)
+		if request.Lookup(r.Context()) == nil {
+			t.Fatal("the request has no Info to begin with")
+		}
+		if end(httptest.NewRecorder(), r); request.Lookup(r.Context()) != nil {
+			t.Errorf("HTTP/%d: the request keeps its Info", major)
+		}
+	}
 }

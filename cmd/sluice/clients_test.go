@@ -216,7 +216,7 @@ func TestTablesFitNarrowScreens(t *testing.T) {
 	}
 }
 
-// TestUsersWithSeveralRowsHaveASum, and who costs most is first.
+// The user with the highest cost comes first.
 func TestUsersWithSeveralRowsHaveASum(t *testing.T) {
 	of := func(user, resource string, cost float64) clients.Row {
 		return clients.Row{User: user, Agent: "agent", Resource: resource, Recent: clients.Recent{Cost: cost}, Watches: 2}

@@ -25,8 +25,8 @@ type machineLimits struct {
 	descriptors int64 // open files
 }
 
-// machine returns the memory and descriptors of the process: the memory of the configuration, if that is not 0, and at most
-// that of the Go runtime.
+// machine returns the memory and descriptors of the process. The configured memory is 0 for all that the machine has. The limit of
+// the Go runtime bounds both.
 func machine(configured int64) machineLimits {
 	m := machineLimits{memory: min(configured, debug.SetMemoryLimit(-1)), descriptors: maxDescriptors}
 	if configured == 0 {

@@ -232,7 +232,7 @@ func fit(rows [][]string, width int, leaves []int) [][]string {
 	return rows
 }
 
-// tableText returns a table for people, and what to do about the reasons in it.
+// tableText returns a table as text, with the advice about its reasons below.
 func tableText(t *see.Table, wide bool, width int) []byte {
 	if !wide {
 		t = t.Narrow()

@@ -225,7 +225,7 @@ func TestHungApiserversKeepNoConnection(t *testing.T) {
 	}
 }
 
-// Whoever may create pods could have the label of Sluice and read the token.
+// Any user with the right to create pods can give one the label of Sluice.
 func TestTokensAreNotSentUnencryptedToPods(t *testing.T) {
 	const server = "https://127.0.0.1:1"
 	for address, refused := range map[string]bool{"http://127.0.0.1:9443": true, "https://127.0.0.1:9443": false} {

@@ -38,7 +38,7 @@ var customTypes = map[reflect.Type]op{
 	reflect.TypeFor[apiextensionsv1beta1.JSONSchemaPropsOrStringArray](): opSchemaOrStrings,
 }
 
-// The wire types of fields that are all numbers, and of those of intstr.IntOrString.
+// The wire types of messages: numbers only, and intstr.IntOrString.
 var (
 	allVarints       = []uint8{wireVarint, wireVarint}
 	intOrStringTypes = []uint8{wireVarint, wireVarint, wireBytes}

@@ -185,7 +185,7 @@ func unknownTag(num uint64) error {
 	return ErrUnknownField
 }
 
-// wrongType returns the sentinel for another wire type than that of the field: repeated numbers may be packed.
+// wrongType returns the sentinel for a field with an unexpected wire type. Repeated numbers may be packed.
 func wrongType(w *wireField, typ int) error {
 	if typ == wireBytes && w.repeated {
 		return ErrForm

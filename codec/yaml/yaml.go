@@ -19,7 +19,7 @@ const maxDepth = 128
 // AppendFromJSON appends one JSON value as a YAML document that ends in a newline. A longer one than MaxObject is
 // printed member by member, and its lists item by item.
 //
-// The error is json.ErrSyntax, json.ErrDepth, json.ErrSize, or that of the library; dst is then returned unchanged.
+// The error is json.ErrSyntax, json.ErrDepth, json.ErrSize, or an error of the library; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	if len(src) <= MaxObject {
 		return appendYAML(dst, src)
@@ -67,7 +67,7 @@ func appendLongMember(dst []byte, name string, v json.Value) (_ []byte, err erro
 //   - apiVersion: v1
 //     kind: Pod
 //
-// Errors are those of AppendFromJSON.
+// It has the errors of AppendFromJSON.
 func AppendItem(dst, src []byte) ([]byte, error) {
 	return appendYAML(dst, slices.Concat([]byte{'['}, src, []byte{']'}))
 }
@@ -76,7 +76,7 @@ func AppendItem(dst, src []byte) ([]byte, error) {
 // append members in the order of their names. A sequence of AppendItem begins with its name, a
 // colon and a newline.
 //
-// Errors are those of AppendFromJSON.
+// It has the errors of AppendFromJSON.
 func AppendMember(dst []byte, name string, src []byte) ([]byte, error) {
 	return appendYAML(dst, slices.Concat([]byte{'{'}, json.AppendString(nil, name), []byte{':'}, src, []byte{'}'}))
 }

@@ -53,6 +53,19 @@ func TestHeaderNamesAreThoseThatTheApiserverPublishes(t *testing.T) {
 	}
 }
 
+// The apiserver believes every header that it knows from the certificate of a front proxy, and may know more than the defaults.
+func TestAFrontProxyHasNoDefaultHeaderNames(t *testing.T) {
+	for _, code := range []int{http.StatusForbidden, http.StatusNotFound} {
+		a := newAPIServer(t)
+		a.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+		u := a.connect(t, false, nil)
+		u.FrontProxy = true
+		if err := u.readHeaderNames(t.Context()); err == nil || u.HeaderNames() != nil {
+			t.Errorf("%d: %v, %+v", code, err, u.HeaderNames())
+		}
+	}
+}
+
 // The apiserver reads the headers of a front proxy with its library.
 func TestHeadersNameTheUserThatTheApiserverReads(t *testing.T) {
 	odd := &HeaderNames{User: []string{" x-my-user", "X-Remote-User"}, UID: []string{"X-A", "x-b"}, Group: []string{"x-group", "X-Remote-Group"},
