@@ -184,5 +184,5 @@ type refusal struct {
 
 // Error implements error.
 func (r *refusal) Error() string {
-	return fmt.Sprintf("%s: %s", r.status, strings.TrimSpace(string(r.body[:min(len(r.body), 200)])))
+	return fmt.Sprintf("%s: %s", r.status, text(strings.Join(strings.Fields(string(r.body[:min(len(r.body), 200)])), " ")))
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -295,14 +297,34 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 	}
 }
 
-// TestLastRequestsPrintNothingThatControlsTheTerminal of what a client has chosen.
-func TestLastRequestsPrintNothingThatControlsTheTerminal(t *testing.T) {
-	const bad = "\x1b[2J\u202eagent\u009b\n"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(see.WhyList{Kind: "RequestList", Items: []why.Seen{{Verb: bad, Resource: bad, User: bad, Agent: bad}}})
-	}))
-	t.Cleanup(server.Close)
-	if out, _ := execute(t, "why", "--address="+server.URL, "--last=1"); !strings.Contains(out, "?[2J?agent??") || strings.ContainsAny(out, "\x1b\u202e\u009b") {
-		t.Errorf("%q", out)
+// Clients choose some texts, and any pod with the label of Sluice all of them.
+func TestAnswersPrintNothingThatControlsTheTerminal(t *testing.T) {
+	const bad = "\x1b[2J\u202eagent\u009b"
+	for want, row := range map[string]struct {
+		args   []string
+		answer any
+	}{
+		"last": {[]string{"why", "--last=1"}, see.WhyList{
+			Kind: "RequestList", Items: []why.Seen{{Verb: bad, Resource: bad, User: bad, Agent: bad}}}},
+		"status": {[]string{"status"}, see.Status{
+			APIVersion: "sluice/v1alpha1", Kind: "Status", Verdict: see.Verdict{State: "away", Sentence: bad, Do: bad, Runbook: bad}, Facts: &see.Facts{}}},
+		"another server": {[]string{"status"}, bad},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if text, plain := row.answer.(string); plain {
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, text)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(row.answer)
+		}))
+		t.Cleanup(server.Close)
+		var out bytes.Buffer
+		c := rootCommand()
+		c.SetOut(&out)
+		c.SetArgs(append(row.args, "--address="+server.URL))
+		if got := fmt.Sprint(c.ExecuteContext(t.Context()), out.String()); !strings.Contains(got, "?[2J?agent?") || strings.ContainsAny(got, "\x1b\u202e\u009b") {
+			t.Errorf("%s: %q", want, got)
+		}
 	}
 }

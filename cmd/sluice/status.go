@@ -150,12 +150,12 @@ func (a *statusAnswer) text(wide bool, width int) []byte {
 		if !same {
 			pod = a.pods[i] + ": "
 		}
-		fmt.Fprintf(&out, "%s %s%s\n", s.Mark(), pod, s.Sentence)
+		fmt.Fprintf(&out, "%s %s%s\n", s.Mark(), pod, text(s.Sentence))
 		if s.Do != "" {
-			fmt.Fprintf(&out, "  %s\n", s.Do)
+			fmt.Fprintf(&out, "  %s\n", text(s.Do))
 		}
 		if s.Runbook != "" {
-			fmt.Fprintf(&out, "  Runbook: docs/deploying.md#%s\n", s.Runbook)
+			fmt.Fprintf(&out, "  Runbook: docs/deploying.md#%s\n", text(s.Runbook))
 		}
 	}
 	out.Write(tableText(see.Merged(a.pods, tables), wide, width))
