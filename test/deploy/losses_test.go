@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -137,7 +136,6 @@ func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 		_, _ = c.Get(ctx, "/api/v1/podtemplates?resourceVersion=0", "application/json") // its connection may be one too many
 		return c
 	}
-	ctx, cancel := context.WithCancel(t.Context())
 	stopConnecting := repeat(t, func(limited context.Context) {
 		some := make([]*harness.RawClient, 50)
 		var connecting sync.WaitGroup
@@ -153,15 +151,7 @@ func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 		}
 		connect(limited, "nobody").Close() // a user who holds less, for whom something of the other is revoked
 	})
-	stopWatching := repeat(t, func(context.Context) { // a watch that passes stays open
-		resp, err := s.Raw("admin-cert").Open(ctx, harness.Request{Path: "/api/v1/events?watch=1"})
-		if err == nil && resp.StatusCode != http.StatusOK {
-			resp.Body.Close()
-		}
-	})
 	return func() {
-		cancel()
-		stopWatching()
 		stopConnecting()
 		for _, c := range open {
 			c.Close()
