@@ -8,9 +8,9 @@ const (
 	connectionBytes, requestBytes, passedBytes = 40 << 10, 16 << 10, 56 << 10
 	// unauthenticatedPart of the memory, as a divisor, is for unauthenticated callers, and at most maxUnauthenticated.
 	unauthenticatedPart, maxUnauthenticated = 16, 64 << 20
-	// connectionsPart and passedPart divide the descriptors: connections, and passed watches and sessions, use up the memory before
-	// they use up these.
-	connectionsPart, passedPart = 2, 8
+	// passedPart divides the descriptors: passed watches and sessions use up the memory before they use up that part. Connections use
+	// up the memory of callers, which is about four fifths of all, before they use up that part of the descriptors.
+	passedPart = 8
 	// maxUnauthenticatedConnections bounds these on any machine.
 	maxUnauthenticatedConnections = 1024
 	// receiveBuffer is how much of bodies a client may send ahead of their handlers, on one HTTP/2 connection.
@@ -39,7 +39,7 @@ func NewMemory(bytes, descriptors int64) *Memory {
 	m := &Memory{
 		Users: NewLedger(bytes - unauthenticated), Unauthenticated: NewLedger(unauthenticated),
 		UnauthenticatedConnections: int(max(16, min(unauthenticated/connectionBytes, descriptors/passedPart, maxUnauthenticatedConnections))),
-		ConnectionBytes:            max(connectionBytes, bytes*connectionsPart/descriptors), PassedBytes: max(passedBytes, bytes*passedPart/descriptors),
+		ConnectionBytes:            max(connectionBytes, bytes/descriptors), PassedBytes: max(passedBytes, bytes*passedPart/descriptors),
 	}
 	m.Unauthenticated.unauthenticated = true
 	return m
