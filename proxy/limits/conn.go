@@ -18,7 +18,7 @@ type Conn struct {
 	first    [1]byte // what its client has said first
 	heard    bool    // Read has yet to return that; of the goroutine that reads
 
-	since    time.Time    // when it got its place
+	since    time.Time    // when it was accepted, and then when it got its place
 	reading  atomic.Int64 // since when its client is waited for, after since; 0 if it is not
 	requests atomic.Int64 // in progress
 	used     atomic.Bool  // there was a request

@@ -25,10 +25,10 @@ const (
 	// outnumbered is how many times the connections that a newcomer's address would have another address needs to lose its oldest
 	// one, even if it is being served.
 	outnumbered = 4
-	// accepted bounds the connections that are accepted and not handed over yet. For more, the oldest closes that has not said
-	// anything; if all have, more wait in the kernel.
-	accepted = 4096
-	// roomEvery is how often it is tried to make room for connections that wait.
+	// accepted bounds the connections that are accepted and not handed over yet. More wait in the kernel, and for them the oldest
+	// closes that has not said anything for silentFor: in a crowd, first words wait to be read.
+	accepted, silentFor = 4096, time.Second
+	// roomEvery is how often it is tried to make room for connections that wait, here or in the kernel.
 	roomEvery = 10 * time.Millisecond
 )
 
@@ -73,12 +73,7 @@ func Listen(l net.Listener, o ListenerOptions) *Listener {
 		w.options.TLS = handshakeConfig(o.TLS)
 	}
 	go w.Run(func(c net.Conn) {
-		select {
-		case w.entering <- struct{}{}:
-		default:
-			w.closeSilent()
-			w.entering <- struct{}{}
-		}
+		w.queue()
 		go func() {
 			defer func() { <-w.entering }()
 			w.enter(c)
@@ -88,11 +83,28 @@ func Listen(l net.Listener, o ListenerOptions) *Listener {
 	return w
 }
 
-// closeSilent closes the oldest connection that has not said anything.
+// queue waits until another connection may enter.
+func (l *Listener) queue() {
+	for {
+		select {
+		case l.entering <- struct{}{}:
+			return
+		default:
+			l.closeSilent()
+		}
+		select {
+		case l.entering <- struct{}{}:
+			return
+		case <-time.After(roomEvery):
+		}
+	}
+}
+
+// closeSilent closes the oldest connection if it has been silent for too long.
 func (l *Listener) closeSilent() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if oldest := l.silent.Front(); oldest != nil {
+	if oldest := l.silent.Front(); oldest != nil && time.Since(oldest.Value.(*Conn).since) > silentFor {
 		_ = oldest.Value.(*Conn).Conn.Close()
 		l.silent.Remove(oldest)
 	}
@@ -101,6 +113,7 @@ func (l *Listener) closeSilent() {
 // hear waits until the client of a connection says something: silence takes no place.
 func (l *Listener) hear(c *Conn) error {
 	l.mu.Lock()
+	c.since = time.Now()
 	e := l.silent.PushBack(c)
 	l.mu.Unlock()
 	_ = c.Conn.SetReadDeadline(time.Now().Add(min(cmp.Or(l.options.HandshakeTimeout, authenticateWithin), authenticateWithin)))

@@ -241,6 +241,9 @@ func TestSilenceTakesNoPlace(t *testing.T) {
 			silent = append(silent, d.dial("192.0.2.1"))
 			synctest.Wait()
 		}
+		if !isOpen(silent[0]) {
+			t.Error("a connection closes at once, though its client may have spoken")
+		}
 		client := d.call("192.0.2.1")
 		<-d.served
 		if isOpen(silent[0]) || !isOpen(silent[accepted]) || !isOpen(client) {
