@@ -94,6 +94,21 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	}
 }
 
+// Else every client with a certificate names whom it likes.
+func TestFrontProxiesWithTheCAOfClientsAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"{clientCAFile: a, frontProxy: {clientCAFile: a}}":                 "f.yaml:3:47: authentication.frontProxy.names: must name",
+		"{clientCAFile: a, frontProxy: {clientCAFile: a, names: [proxy]}}": "",
+		"{clientCAFile: a, frontProxy: {clientCAFile: b}}":                 "",
+		"{frontProxy: {clientCAFile: a}}":                                  "",
+	} {
+		err := Parse("f.yaml", []byte(head+"authentication: "+text+"\n")).Check()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // TestNoNumberOrDurationIsNegative holds for fields to come, too.
 func TestNoNumberOrDurationIsNegative(t *testing.T) {
 	c := Empty()

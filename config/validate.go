@@ -29,6 +29,8 @@ func (f *File) problems() []Problem {
 	p.check(a.Callers != CallersSelf || tokensOnly, "authentication.callers",
 		`with "self", callers have tokens for the apiserver and `+
 			"nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false")
+	p.check(a.ClientCAFile == "" || a.ClientCAFile != a.FrontProxy.ClientCAFile || len(a.FrontProxy.Names) > 0, "authentication.frontProxy.names",
+		"must name the front proxies, or give them a CA of their own: by the same clientCAFile every client could act as anybody")
 	p.check(len(a.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
 	for name, headers := range map[string][]string{
 		"userHeaders": a.FrontProxy.UserHeaders, "uidHeaders": a.FrontProxy.UIDHeaders,
