@@ -1,6 +1,9 @@
 package tree
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 const (
 	nodeMax = 32 // greatest number of children of an inner node
@@ -61,7 +64,7 @@ func chunks[T any](items []T, want, limit int) func(yield func([]T) bool) {
 	return func(yield func([]T) bool) {
 		for i := range parts {
 			from, to := i*len(items)/parts, (i+1)*len(items)/parts
-			if !yield(append([]T(nil), items[from:to]...)) {
+			if !yield(slices.Clone(items[from:to])) {
 				return
 			}
 		}
@@ -102,16 +105,15 @@ func (n *node) put(o *Object) *node {
 // insert returns the nodes that replace n: one, or several if n is too large for one.
 func (n *node) insert(o *Object) []*node {
 	if n.segment != nil {
-		i, found := n.segment.search(o.Key)
 		n.segment.memos.Retire()
-		return leaves(n.segment.with(i, o, found))
+		return leaves(n.segment.with(o))
 	}
 	i := n.child(o.Key)
 	parts := n.kids[i].insert(o)
 	if len(parts) == 1 && parts[0].underflows() && len(n.kids) > 1 { // o may be smaller than before
 		return inners(rebalance(n.kids, i, parts[0]))
 	}
-	return inners(splice(n.kids, i, i+1, parts))
+	return inners(splice(n.kids, i, i+1, parts...))
 }
 
 // remove returns the tree without k, which must be in it.
@@ -131,12 +133,11 @@ func (n *node) lowered() *node {
 // its parent then rebalances.
 func (n *node) without(k Key) *node {
 	if n.segment != nil {
-		i, _ := n.segment.search(k)
 		n.segment.memos.Retire()
 		if len(n.segment.objects) == 1 {
 			return nil
 		}
-		return leaf(n.segment.without(i))
+		return leaf(n.segment.without(k))
 	}
 	i := n.child(k)
 	kid := n.kids[i].without(k)
@@ -145,11 +146,11 @@ func (n *node) without(k Key) *node {
 	case kid == nil && len(n.kids) == 1:
 		return nil
 	case kid == nil:
-		kids = splice(n.kids, i, i+1, nil)
+		kids = splice(n.kids, i, i+1)
 	case kid.underflows() && len(n.kids) > 1:
 		kids = rebalance(n.kids, i, kid)
 	default:
-		kids = splice(n.kids, i, i+1, []*node{kid})
+		kids = splice(n.kids, i, i+1, kid)
 	}
 	return inner(kids)
 }
@@ -168,9 +169,9 @@ func rebalance(kids []*node, i int, kid *node) []*node {
 	case kid.segment != nil:
 		return joinLeaf(kids, i, kid)
 	case i > 0:
-		return splice(kids, i-1, i+1, merge(kids[i-1], kid))
+		return splice(kids, i-1, i+1, inners(slices.Concat(kids[i-1].kids, kid.kids))...)
 	}
-	return splice(kids, 0, 2, merge(kid, kids[1]))
+	return splice(kids, 0, 2, inners(slices.Concat(kid.kids, kids[1].kids))...)
 }
 
 // joinLeaf replaces kids[i] by leaf and those neighbors that fit into one segment with it.
@@ -183,11 +184,7 @@ func joinLeaf(kids []*node, i int, leaf *node) []*node {
 		leaf = join(leaf, kids[to])
 		to++
 	}
-	return splice(kids, from, to, []*node{leaf})
-}
-
-func merge(a, b *node) []*node {
-	return inners(append(append([]*node(nil), a.kids...), b.kids...))
+	return splice(kids, from, to, leaf)
 }
 
 // fit reports whether the objects of two leaves fit into one.
@@ -199,7 +196,7 @@ func fit(a, b *node) bool {
 func join(a, b *node) *node {
 	a.segment.memos.Retire()
 	b.segment.memos.Retire()
-	return leaf(append(append([]*Object(nil), a.segment.objects...), b.segment.objects...))
+	return leaf(slices.Concat(a.segment.objects, b.segment.objects))
 }
 
 // leaves returns leaves of objects, as few as have room for them or one more. It takes ownership of
@@ -213,7 +210,7 @@ func leaves(objects []*Object) []*node {
 		}
 		half = halfOfBytes(objects, bytes)
 	}
-	return append(leaves(objects[:half:half]), leaves(append([]*Object(nil), objects[half:]...))...)
+	return append(leaves(objects[:half:half]), leaves(slices.Clone(objects[half:]))...)
 }
 
 // halfOfBytes returns the index that divides at least two objects into parts, neither of them empty,
@@ -233,15 +230,12 @@ func inners(kids []*node) []*node {
 		return []*node{inner(kids)}
 	}
 	half := len(kids) / 2
-	return []*node{inner(kids[:half:half]), inner(append([]*node(nil), kids[half:]...))}
+	return []*node{inner(kids[:half:half]), inner(slices.Clone(kids[half:]))}
 }
 
 // splice returns a copy of kids with [from, to) replaced by with.
-func splice(kids []*node, from, to int, with []*node) []*node {
-	out := make([]*node, 0, len(kids)+len(with)-(to-from))
-	out = append(out, kids[:from]...)
-	out = append(out, with...)
-	return append(out, kids[to:]...)
+func splice(kids []*node, from, to int, with ...*node) []*node {
+	return slices.Concat(kids[:from], with, kids[to:])
 }
 
 // runs yields the parts of segments that are in r, in order, and reports whether to continue.

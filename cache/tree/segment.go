@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"sort"
 	"sync/atomic"
 )
@@ -54,23 +55,21 @@ func (s *Segment) search(k Key) (int, bool) {
 	return i, i < len(s.objects) && s.objects[i].Key == k
 }
 
-// with returns a copy of the objects with o inserted at index i, or replacing the object there.
-func (s *Segment) with(i int, o *Object, replace bool) []*Object {
-	rest := i
-	if replace {
-		rest++
+// with returns a copy of the objects with o added, or replacing the object of the same key.
+func (s *Segment) with(o *Object) []*Object {
+	i, found := s.search(o.Key)
+	if found {
+		out := slices.Clone(s.objects)
+		out[i] = o
+		return out
 	}
-	out := make([]*Object, 0, len(s.objects)+1)
-	out = append(out, s.objects[:i]...)
-	out = append(out, o)
-	return append(out, s.objects[rest:]...)
+	return slices.Concat(s.objects[:i], []*Object{o}, s.objects[i:])
 }
 
-// without returns a copy of the objects without the one at index i.
-func (s *Segment) without(i int) []*Object {
-	out := make([]*Object, 0, len(s.objects))
-	out = append(out, s.objects[:i]...)
-	return append(out, s.objects[i+1:]...)
+// without returns a copy of the objects without the one of a key, which must be there.
+func (s *Segment) without(k Key) []*Object {
+	i, _ := s.search(k)
+	return slices.Concat(s.objects[:i], s.objects[i+1:])
 }
 
 // Memo returns the value that build makes of the segment's objects. Callers with equal keys share
