@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"go.uber.org/zap"
 	"gopkg.in/natefinch/lumberjack.v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	audit "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -39,27 +37,13 @@ func (f File) Open() (io.WriteCloser, error) {
 	return out, nil
 }
 
-// Log is the audit log. It is safe for concurrent use.
-type Log struct{ queue *queue }
-
-// New returns a Log that writes to out and closes it when Run ends.
-func New(out io.WriteCloser, log *zap.Logger, m *Metrics) *Log {
-	return &Log{newQueue(out, log, m)}
-}
-
-// Run writes the queued events until ctx ends, and then, for up to five seconds, those that remain.
-func (l *Log) Run(ctx context.Context) error {
-	l.queue.run(ctx)
-	return nil
-}
-
 func (l *Log) write(e *audit.Event) {
 	line, err := json.Marshal(e)
 	if err != nil {
-		l.queue.lose(failed)
+		l.lose(failed)
 		return
 	}
-	l.queue.add(line)
+	l.add(line)
 }
 
 // ResponseStarted records that the headers of a long response, as of a watch, are sent.

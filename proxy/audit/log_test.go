@@ -122,7 +122,7 @@ func TestStalledFileDropsEventsAndBlocksNobody(t *testing.T) {
 		if took := time.Since(before); took != 0 {
 			t.Errorf("requests waited for %v", took)
 		}
-		if n := l.queue.bytes.Load(); n > maxQueued {
+		if n := l.bytes.Load(); n > maxQueued {
 			t.Errorf("%d bytes are queued", n)
 		}
 		close(f.stalled)
@@ -175,7 +175,7 @@ func TestTextsOfClientsAreCut(t *testing.T) {
 	f := &file{}
 	l := New(f, zap.NewNop(), NewMetrics(nil))
 	l.ResponseComplete(r, time.Now(), http.StatusOK)
-	if n := l.queue.bytes.Load(); n > 30_000 {
+	if n := l.bytes.Load(); n > 30_000 {
 		t.Errorf("the event has %d bytes", n)
 	}
 }

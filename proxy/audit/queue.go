@@ -21,9 +21,9 @@ const (
 	reportEvery = time.Minute
 )
 
-// queue takes lines and never blocks: run writes them to the file. The buffered backend of the apiserver bounds events
-// by their number alone, and says nothing of those that it drops.
-type queue struct {
+// Log is the audit log. It never blocks: Run writes the lines that it has queued. The buffered backend of the apiserver bounds
+// events by their number alone, and says nothing of those that it drops. It is safe for concurrent use.
+type Log struct {
 	out     io.WriteCloser
 	log     *zap.Logger
 	metrics *Metrics
@@ -32,77 +32,79 @@ type queue struct {
 	lost    atomic.Int64 // events since the last report
 }
 
-func newQueue(out io.WriteCloser, log *zap.Logger, m *Metrics) *queue {
-	return &queue{out: out, log: log, metrics: m, lines: make(chan []byte, maxEvents)}
+// New returns a Log that writes to out and closes it when Run ends.
+func New(out io.WriteCloser, log *zap.Logger, m *Metrics) *Log {
+	return &Log{out: out, log: log, metrics: m, lines: make(chan []byte, maxEvents)}
 }
 
 // add queues a line, or drops it if the queue is full.
-func (q *queue) add(line []byte) {
-	if q.bytes.Add(int64(len(line))) <= maxQueued {
+func (l *Log) add(line []byte) {
+	if l.bytes.Add(int64(len(line))) <= maxQueued {
 		select {
-		case q.lines <- line:
+		case l.lines <- line:
 			return
 		default:
 		}
 	}
-	q.bytes.Add(-int64(len(line)))
-	q.lose(dropped)
+	l.bytes.Add(-int64(len(line)))
+	l.lose(dropped)
 }
 
 // lose counts an event that will not be in the file.
-func (q *queue) lose(result string) {
-	q.lost.Add(1)
-	q.metrics.events.WithLabelValues(result).Inc()
+func (l *Log) lose(result string) {
+	l.lost.Add(1)
+	l.metrics.events.WithLabelValues(result).Inc()
 }
 
-// run writes until ctx ends, then the rest of the queue, and closes the file. A write that does not return then
-// is left behind.
-func (q *queue) run(ctx context.Context) {
+// Run writes the queued events until ctx ends, then for up to five seconds those that remain, and closes the file. A write that
+// does not return then is left behind. It always returns nil.
+func (l *Log) Run(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		q.writeUntil(ctx)
+		l.writeUntil(ctx)
 	}()
 	<-ctx.Done()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
 	if !wait.For(last, done, nil) {
-		q.log.Warn("audit log is not written to the end")
+		l.log.Warn("audit log is not written to the end")
 	}
+	return nil
 }
 
-func (q *queue) writeUntil(ctx context.Context) {
-	defer q.out.Close()
+func (l *Log) writeUntil(ctx context.Context) {
+	defer l.out.Close()
 	report := time.NewTicker(reportEvery)
 	defer report.Stop()
 	for {
 		select {
-		case line := <-q.lines:
-			q.write(line)
+		case line := <-l.lines:
+			l.writeLine(line)
 		case <-report.C:
-			q.report()
+			l.report()
 		case <-ctx.Done():
-			for len(q.lines) > 0 {
-				q.write(<-q.lines)
+			for len(l.lines) > 0 {
+				l.writeLine(<-l.lines)
 			}
-			q.report()
+			l.report()
 			return
 		}
 	}
 }
 
-func (q *queue) write(line []byte) {
-	q.bytes.Add(-int64(len(line)))
-	if _, err := q.out.Write(append(line, '\n')); err != nil {
-		q.lose(failed)
+func (l *Log) writeLine(line []byte) {
+	l.bytes.Add(-int64(len(line)))
+	if _, err := l.out.Write(append(line, '\n')); err != nil {
+		l.lose(failed)
 		return
 	}
-	q.metrics.events.WithLabelValues(written).Inc()
+	l.metrics.events.WithLabelValues(written).Inc()
 }
 
 // report logs how many events were lost, if any were.
-func (q *queue) report() {
-	if lost := q.lost.Swap(0); lost > 0 {
-		q.log.Warn("audit events are lost", zap.Int64("events", lost))
+func (l *Log) report() {
+	if lost := l.lost.Swap(0); lost > 0 {
+		l.log.Warn("audit events are lost", zap.Int64("events", lost))
 	}
 }
