@@ -19,7 +19,7 @@ type release struct{ program, emulated *utilversion.Version }
 
 // release reads the release of the apiserver. It is unknown where that fails.
 func (s server) release(ctx context.Context) (r release) {
-	info, err := s.upstream.Version(ctx)
+	info, _, err := s.upstream.Version(ctx)
 	if err != nil {
 		return r
 	}

@@ -79,15 +79,10 @@ func (u *Upstream) Get(ctx context.Context, path string, query url.Values, accep
 func (u *Upstream) GetUpTo(
 	ctx context.Context, path string, query url.Values, accept string, most int64,
 ) ([]byte, http.Header, error) {
-	return u.get(ctx, path, query, min(most, maxBody), http.Header{"Accept": {accept}})
-}
-
-func (u *Upstream) get(
-	ctx context.Context, path string, query url.Values, most int64, header http.Header,
-) ([]byte, http.Header, error) {
+	most = min(most, maxBody)
 	ctx, cancel := context.WithTimeout(ctx, bodyTimeout)
 	defer cancel()
-	resp, err := u.open(ctx, path, query, header)
+	resp, err := u.Open(ctx, path, query, accept)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,13 +97,8 @@ func (u *Upstream) get(
 	return body, resp.Header, nil
 }
 
-// Version returns the version of the apiserver.
-func (u *Upstream) Version(ctx context.Context) (*version.Info, error) {
-	info, _, err := u.version(ctx)
-	return info, err
-}
-
-func (u *Upstream) version(ctx context.Context) (*version.Info, http.Header, error) {
+// Version returns the version of the apiserver, with the header of its response.
+func (u *Upstream) Version(ctx context.Context) (*version.Info, http.Header, error) {
 	body, header, err := u.Get(ctx, "/version", nil, "application/json")
 	if err != nil {
 		return nil, nil, err

@@ -108,7 +108,7 @@ func (h *Health) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	sent := time.Now()
-	info, header, err := h.upstream.version(ctx)
+	info, header, err := h.upstream.Version(ctx)
 	h.upstream.Clock.observe(header, sent, time.Now())
 	if status, answered := errors.AsType[*apierrors.StatusError](err); answered {
 		return fault.Status(status.ErrStatus.Code)
@@ -135,35 +135,26 @@ func (u *Upstream) Away() bool {
 	return u.contact.silent.Load() && u.contact.answered.Load() < u.contact.probed.Load()
 }
 
-// gate sends no request to an apiserver that is away, and notes each response.
+// gate notes each response. It sends no request of a caller to an apiserver that is away.
 type gate struct {
 	http.RoundTripper
 	upstream *Upstream
+	own      bool // the requests are Sluice's own
 }
 
 func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if g.upstream.Away() {
+	if !g.own && g.upstream.Away() {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
 		return nil, ErrAway
 	}
-	return noting(g).RoundTrip(r)
-}
-
-// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
-func (g gate) WrappedRoundTripper() http.RoundTripper { return g.RoundTripper }
-
-// noting notes each response.
-type noting gate
-
-func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := n.RoundTripper.RoundTrip(r)
+	resp, err := g.RoundTripper.RoundTrip(r)
 	if err == nil {
-		n.upstream.contact.answered.Store(time.Now().UnixNano())
+		g.upstream.contact.answered.Store(time.Now().UnixNano())
 	}
 	return resp, err
 }
 
 // WrappedRoundTripper implements utilnet.RoundTripperWrapper.
-func (n noting) WrappedRoundTripper() http.RoundTripper { return n.RoundTripper }
+func (g gate) WrappedRoundTripper() http.RoundTripper { return g.RoundTripper }

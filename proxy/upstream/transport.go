@@ -16,11 +16,10 @@ const streamBuffer = 256 << 10
 // transportOptions describes one transport.
 type transportOptions struct {
 	config   *rest.Config
-	token    *fileToken // that requests carry besides the credentials of config; nil for none
-	http1    bool       // HTTP/1.1 only
-	once     bool       // a connection for each request
-	agent    string     // the User-Agent of requests; empty leaves theirs alone
-	compress bool       // ask for gzip, and decompress; otherwise a response arrives as its request asked for it
+	http1    bool   // HTTP/1.1 only
+	once     bool   // a connection for each request
+	agent    string // the User-Agent of requests; empty leaves theirs alone
+	compress bool   // ask for gzip, and decompress; otherwise a response arrives as its request asked for it
 }
 
 // newTransport returns a transport with connections of its own.
@@ -39,9 +38,6 @@ func newTransport(o transportOptions) (http.RoundTripper, error) {
 	var err error
 	c.WrapTransport = transport.Wrappers(func(rt http.RoundTripper) http.RoundTripper {
 		err = o.configure(rt)
-		if o.token != nil {
-			rt = o.token.wrap(rt)
-		}
 		return rt
 	}, c.WrapTransport)
 	rt, tlsErr := rest.TransportFor(c)

@@ -84,15 +84,14 @@ func New(o Options) (*Upstream, error) {
 	u.headerNames.Store(o.HeaderNames)
 	u.fixedHeaderNames, u.accepted = o.HeaderNames != nil, o.Accepted
 	anonymous := rest.AnonymousClientConfig(o.Config)
-	token, own, err := newFileToken(o.Config)
+	own, err := withTokenFile(o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("upstream token: %w", err)
 	}
-	onBehalf, onBehalfToken := own, token
+	onBehalf := own
 	if u.FrontProxy {
 		onBehalf = rest.CopyConfig(anonymous)
 		onBehalf.CertFile, onBehalf.KeyFile = o.FrontProxy.CertFile, o.FrontProxy.KeyFile
-		onBehalfToken = nil
 	}
 	for _, t := range []struct {
 		to      *http.RoundTripper
@@ -103,9 +102,9 @@ func New(o Options) (*Upstream, error) {
 		{&u.Anonymous, "anonymous", transportOptions{config: anonymous, http1: true}},
 		// The apiserver closes the connection of an upgrade that it refuses, without having said so.
 		{&u.Upgrades, "upgrade", transportOptions{config: anonymous, http1: true, once: true}},
-		{&u.OnBehalf, "on-behalf", transportOptions{config: onBehalf, token: onBehalfToken}},
-		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, token: onBehalfToken, http1: true, once: true}},
-		{&u.Self, "self", transportOptions{config: own, token: token, agent: o.UserAgent, compress: o.Compress}},
+		{&u.OnBehalf, "on-behalf", transportOptions{config: onBehalf}},
+		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, http1: true, once: true}},
+		{&u.Self, "self", transportOptions{config: own, agent: o.UserAgent, compress: o.Compress}},
 	} {
 		if *t.to, err = newTransport(t.transportOptions); err != nil {
 			return nil, fmt.Errorf("upstream transport: %w", err)
@@ -113,11 +112,7 @@ func New(o Options) (*Upstream, error) {
 		if o.Wrap != nil {
 			*t.to = o.Wrap(t.purpose, *t.to)
 		}
-		if g := (gate{*t.to, u}); t.to == &u.Self {
-			*t.to = noting(g)
-		} else {
-			*t.to = g
-		}
+		*t.to = gate{*t.to, u, t.to == &u.Self}
 	}
 	return u, nil
 }
