@@ -20,7 +20,7 @@ import (
 // one seat is waited for a little, because a handler gives its seat back after the client has the response.
 func one() forwardtest.Places { return forwardtest.Places{N: 1, Wait: 300 * time.Millisecond} }
 
-// TestPlacesAreApart: watches and strangers take no seats of others.
+// TestPlacesAreApart: watches and unauthenticated callers take no seats of others.
 func TestPlacesAreApart(t *testing.T) {
 	more := make(chan bool)
 	e := forwardtest.New(t, forwardtest.Settings{
@@ -57,13 +57,13 @@ func TestPlacesAreApart(t *testing.T) {
 	}
 }
 
-// TestAcceptedWatchesOfStrangersTakeNoPlaces: otherwise the watches of callers whom only the apiserver knows, because it
+// TestAcceptedWatchesOfUnauthenticatedTakeNoPlaces: otherwise the watches of callers whom only the apiserver knows, because it
 // reviews no tokens for Sluice, would take the places of their other requests.
-func TestAcceptedWatchesOfStrangersTakeNoPlaces(t *testing.T) {
+func TestAcceptedWatchesOfUnauthenticatedTakeNoPlaces(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
 	e := forwardtest.New(t, forwardtest.Settings{
-		Strangers: one(), Held: 80 << 10, // for one watch
+		Unauthenticated: one(), Held: 80 << 10, // for one watch
 		Handler: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery != "" {
 				w.(http.Flusher).Flush()
@@ -133,7 +133,7 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 	const limit = 9 // of one address, of twelve places
 	var connections, most atomic.Int32
 	more := make(chan bool)
-	e := forwardtest.New(t, forwardtest.Settings{Strangers: forwardtest.Places{N: 12, Wait: forwardtest.Timeout}, Handler: func(http.ResponseWriter, *http.Request) {
+	e := forwardtest.New(t, forwardtest.Settings{Unauthenticated: forwardtest.Places{N: 12, Wait: forwardtest.Timeout}, Handler: func(http.ResponseWriter, *http.Request) {
 		most.Store(max(most.Load(), connections.Add(1)))
 		<-more
 		connections.Add(-1)
@@ -174,11 +174,11 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNetworkCountsAsOneStranger: a client that has an IPv6 network has as many places as one address.
-func TestNetworkCountsAsOneStranger(t *testing.T) {
+// TestNetworkCountsAsOneAddress: a client that has an IPv6 network has as many places as one address.
+func TestNetworkCountsAsOneAddress(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
-	e := forwardtest.New(t, forwardtest.Settings{Strangers: forwardtest.Places{N: 4, Wait: time.Millisecond}, Handler: func(http.ResponseWriter, *http.Request) { <-more }})
+	e := forwardtest.New(t, forwardtest.Settings{Unauthenticated: forwardtest.Places{N: 4, Wait: time.Millisecond}, Handler: func(http.ResponseWriter, *http.Request) { <-more }})
 	inner := e.Gateway.Config.Handler
 	e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.RemoteAddr = r.Header.Get("X-Address")
@@ -241,28 +241,8 @@ func TestStalledBodiesTakeNoPlace(t *testing.T) {
 	}
 }
 
-// TestLongBodyMustKeepItsPace: it holds a seat meanwhile.
-func TestLongBodyMustKeepItsPace(t *testing.T) {
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Handler: func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-	}})
-	for name, header := range map[string]http.Header{"long": {}, "waiting for 100 Continue": {"Expect": {"100-continue"}}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // each waits for a clock
-			body, stalled := io.Pipe()
-			defer stalled.Close()
-			req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", merge(bearer("a"), header), body)
-			req.ContentLength = 4 << 20
-			go func() { _, _ = stalled.Write(make([]byte, 3<<20+64<<10)) }()
-			if resp := e.Do(t, req); resp.StatusCode != http.StatusRequestTimeout {
-				t.Error(resp.Status)
-			}
-		})
-	}
-}
-
-// TestStalledBodiesOfStrangersFailNoWritesOfOthers: they have no memory in common.
-func TestStalledBodiesOfStrangersFailNoWritesOfOthers(t *testing.T) {
+// TestStalledBodiesOfUnauthenticatedFailNoWritesOfOthers: they have no memory in common.
+func TestStalledBodiesOfUnauthenticatedFailNoWritesOfOthers(t *testing.T) {
 	e := forwardtest.New(t, forwardtest.Settings{Held: 68 << 10})
 	body, stalled := io.Pipe()
 	defer stalled.Close()
@@ -281,10 +261,10 @@ func TestStalledBodiesOfStrangersFailNoWritesOfOthers(t *testing.T) {
 	e.AwaitUse(t, e.Memory.Unauthenticated, stalls)
 	long := strings.NewReader(strings.Repeat("x", 40<<10))
 	if resp := e.Do(t, e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", nil, long)); resp.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("a stranger beyond the total: %s", resp.Status)
+		t.Errorf("an unauthenticated caller beyond the total: %s", resp.Status)
 	}
 	if n := e.Memory.Users.Usage().Held; n != 0 {
-		t.Errorf("strangers hold %d bytes of users", n)
+		t.Errorf("unauthenticated callers hold %d bytes of users", n)
 	}
 	cancel()
 	ended.Wait()

@@ -27,42 +27,41 @@ const (
 	// the rest is sent as it arrives, once.
 	maxKept   = 3 << 20
 	firstKept = 4 << 10
-	// bodyTimeout bounds how long reading such a body may take: the apiserver's own limit for whole
-	// requests.
+	// bodyTimeout bounds how long a client may send its body: the apiserver's own limit for whole requests.
 	bodyTimeout = time.Minute
-	// A client that sends a longer body holds a seat meanwhile, and must send a pace of bytes each
-	// paceTime.
-	pace     = 64 << 10
-	paceTime = 5 * time.Second
 )
 
 // clientBody is the body of a request. It keeps the error of the client's side, which RoundTrip
 // returns as it returns failures of the upstream.
 type clientBody struct {
 	io.ReadCloser
-	chunked bool // of HTTP/1.1, so that it can be malformed
+	chunked bool   // of HTTP/1.1, so that it can be malformed
+	end     func() // takes the deadline back; it may be called again
 	failed  atomic.Pointer[error]
 }
 
 func (b *clientBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
+		b.end()
+	case err != nil:
 		b.failed.Store(&err)
 	}
 	return n, err
 }
 
-// withBody gives the request a body whose errors bodyError returns. The body is
-// read first, which makes the server answer a client that expects 100 Continue: then a client that stalls holds no seat, and
-// the transport can send the request again if the upstream closes the connection before it has begun to process it, as the
-// apiserver does after a 401 of another one. The memory counts for the caller. The caller must call release when the request
-// has ended.
+// withBody gives the request a body whose errors bodyError returns. The body, or the beginning of a longer one, is read first,
+// which makes the server answer a client that expects 100 Continue: then a client that stalls holds no seat, and the transport
+// can send the request again if the upstream closes the connection before it has begun to process it, as the apiserver does
+// after a 401 of another one. All of the body must arrive within bodyTimeout. The memory counts for the caller. The caller must
+// call release when the request has ended.
 func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
 		r.Body = http.NoBody
 		return func() {}, nil
 	}
-	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}
+	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0, end: func() {}}
 	p.body, r.Body = body, body
 	info := request.From(r.Context())
 	if flowcontrol.Lasts(info) {
@@ -72,26 +71,25 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 		r.Header = r.Header.Clone()
 		r.Header.Del("Expect") // it is met here
 	}
-	client := http.NewResponseController(w)
 	kept := &keptBody{info: info}
 	kept.memory, _ = info.Account.Take(0)
+	client := http.NewResponseController(w)
 	_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
+	body.end = sync.OnceFunc(func() { _ = client.SetReadDeadline(time.Time{}) })
 	complete, err := kept.read(body, r.ContentLength)
 	if err != nil {
 		kept.memory.Release()
 		return nil, err // the deadline stays, so that the connection ends
 	}
-	_ = client.SetReadDeadline(time.Time{})
 	if complete {
 		kept.whole(r)
 		return kept.memory.Release, nil
 	}
-	paced := &pacedBody{ReadCloser: body, client: client}
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(kept.bytes), paced), body}
-	return func() { paced.stop(); kept.memory.Release() }, nil
+	}{io.MultiReader(bytes.NewReader(kept.bytes), body), body}
+	return func() { body.end(); kept.memory.Release() }, nil
 }
 
 // keptBody is a body that is read into memory.
@@ -141,56 +139,6 @@ func (k *keptBody) read(body io.Reader, length int64) (complete bool, err error)
 		case err != nil:
 			return false, err
 		}
-	}
-}
-
-// pacedBody is a body whose client must keep its pace.
-type pacedBody struct {
-	io.ReadCloser
-	client *http.ResponseController
-
-	mu      sync.Mutex    // guards what follows
-	left    int           // bytes that the client must still send within time
-	time    time.Duration // that it has for them; what the upstream makes it wait does not count
-	stopped bool
-}
-
-// Read implements io.Reader. The transport may call it until the end of the request.
-func (b *pacedBody) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	if b.left <= 0 && !b.stopped {
-		b.left, b.time = pace, paceTime
-	}
-	begin := time.Now()
-	if !b.stopped {
-		_ = b.client.SetReadDeadline(begin.Add(b.time))
-	}
-	b.mu.Unlock()
-	n, err := b.ReadCloser.Read(p)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left -= n
-	b.time -= time.Since(begin)
-	switch {
-	case errors.Is(err, io.EOF):
-		b.end()
-	case err == nil && !b.stopped:
-		_ = b.client.SetReadDeadline(time.Time{})
-	}
-	return n, err
-}
-
-// stop ends the deadlines. The handler calls it before it returns.
-func (b *pacedBody) stop() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.end()
-}
-
-func (b *pacedBody) end() {
-	if !b.stopped {
-		b.stopped = true
-		_ = b.client.SetReadDeadline(time.Time{})
 	}
 }
 

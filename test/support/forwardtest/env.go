@@ -68,8 +68,8 @@ type Settings struct {
 	Config        func(*rest.Config) // changes the upstream's configuration
 	FrontProxy    upstream.KeyPair
 	HeaderNames   *upstream.HeaderNames // nil means the default
-	// Seats and Strangers are the places of authenticated and of other callers; the zero value means many.
-	Seats, Strangers Places
+	// Seats and Unauthenticated are the places of authenticated and of other callers; the zero value means many.
+	Seats, Unauthenticated Places
 	// Held is what users and others may hold, in bytes; 0 means a lot.
 	Held     int64
 	Rejected func(*http.Request)
@@ -102,7 +102,7 @@ func New(t *testing.T, s Settings) *Env {
 		e.Memory.Users.SetTotal(s.Held)
 		e.Memory.Unauthenticated.SetTotal(s.Held)
 	}
-	own, others := cmp.Or(s.Seats, many), cmp.Or(s.Strangers, many)
+	own, others := cmp.Or(s.Seats, many), cmp.Or(s.Unauthenticated, many)
 	f := forward.New(forward.Options{
 		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcode: !s.Strict, Lasting: e.Memory.PassedBytes,
 		Queue: limits.NewQueue(own.N, 0), Unauthenticated: limits.NewQueue(others.N, 0), Wait: min(own.Wait, others.Wait), Rejected: s.Rejected,
