@@ -25,7 +25,7 @@ func (d *Discovery) describeCustom(ctx context.Context, out *Description) error 
 	case forbidden(err):
 		return nil
 	case notServed(err):
-		return d.lacking(ctx, crds, err)
+		return d.lacking(ctx, CRDs, err)
 	}
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (d *Discovery) UnchangedAt(ctx context.Context, was *Description) uint64 {
 }
 
 var (
-	// crds are the CRDs, and crdPath is their path.
-	crds    = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	crdPath = request.GroupVersionPath(crds.Group, crds.Version) + "/" + crds.Resource
+	// CRDs are the definitions of custom resources, and crdPath is their path.
+	CRDs    = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crdPath = request.GroupVersionPath(CRDs.Group, CRDs.Version) + "/" + CRDs.Resource
 )

@@ -201,13 +201,13 @@ func Served(ctx context.Context, u *upstream.Upstream, version schema.GroupVersi
 // Aggregated reports whether an extension server serves the resource. Its responses may depend on
 // the caller in ways that a SubjectAccessReview does not show, so they must not be shared.
 func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
-	if d.gvr.Group == "" || d.gvr.Group == apiServices.Group {
+	if d.gvr.Group == "" || d.gvr.Group == APIServices.Group {
 		return false, nil
 	}
-	path := request.GroupVersionPath(apiServices.Group, apiServices.Version) + "/" + apiServices.Resource + "/" + d.gvr.Version + "." + d.gvr.Group
+	path := request.GroupVersionPath(APIServices.Group, APIServices.Version) + "/" + APIServices.Resource + "/" + d.gvr.Version + "." + d.gvr.Group
 	service, _, err := d.getJSON(ctx, path, nil, codec.MediaJSON)
 	if notServed(err) {
-		return false, d.lacking(ctx, apiServices, err)
+		return false, d.lacking(ctx, APIServices, err)
 	}
 	if err != nil {
 		return false, fmt.Errorf("APIService: %w", err)
@@ -215,8 +215,8 @@ func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
 	return service.Get("spec", "service").Kind() == json.Object, nil
 }
 
-// apiServices are the APIServices. An aggregator makes one for each version that the apiserver itself serves, except its own.
-var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+// APIServices are the APIServices. An aggregator makes one for each version that the apiserver itself serves, except its own.
+var APIServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
 // lacking returns errLagging for the cause that there is no object of a resource that the apiserver serves, and nil if
 // the apiserver does not have such objects at all.

@@ -103,7 +103,7 @@ func TestTheAggregatorItselfNeedsNoAPIService(t *testing.T) {
 		})
 		u, end := a.Upstream()
 		defer end()
-		if aggregated, err := New(u, apiServices).Aggregated(t.Context()); aggregated || err != nil {
+		if aggregated, err := New(u, APIServices).Aggregated(t.Context()); aggregated || err != nil {
 			t.Errorf("aggregated: %v, %v", aggregated, err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sluice/proxy/discovery"
 	"sluice/test/support/fake"
 )
 
@@ -53,7 +54,7 @@ func TestAggregatorThatSeemsAbsentIsLookedForAgain(t *testing.T) {
 			pass(10 * time.Second)
 			e.CheckPlayed(t)
 		}
-		if n := e.log.FilterMessage("changes are not followed").FilterField(zap.Stringer("resource", apiServices.GroupResource())).Len(); n != 1 {
+		if n := e.log.FilterMessage("changes are not followed").FilterField(zap.Stringer("resource", discovery.APIServices.GroupResource())).Len(); n != 1 {
 			t.Errorf("%d lines in the log", n)
 		}
 	})

@@ -17,12 +17,6 @@ import (
 	"sluice/proxy/wait"
 )
 
-// The resources whose objects define others: the definitions of custom resources, and which server serves a group and version.
-var (
-	crds        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
-)
-
 // errTakenOver is the reason of a rebuild when an extension server takes over a resource.
 var errTakenOver = errors.New("APIService has changed")
 
@@ -49,12 +43,12 @@ type definitions struct {
 // requests in progress have ended. It goes on serving watches of a resource that an extension server has taken over.
 func (d *definitions) follow(ctx context.Context) {
 	d.goroutines.Go(func() {
-		d.objects(ctx, apiServices, func(name string, _ uint64) {
+		d.objects(ctx, discovery.APIServices, func(name string, _ uint64) {
 			d.check(ctx, (*entry).checkServer, func(e *entry) bool { return e.gvr.Version+"."+e.gvr.Group == name })
 		})
 	})
 	d.goroutines.Go(func() {
-		d.objects(ctx, crds, func(name string, version uint64) {
+		d.objects(ctx, discovery.CRDs, func(name string, version uint64) {
 			d.check(ctx, (*entry).checkCRD, func(e *entry) bool {
 				if e.gvr.GroupResource().String() != name {
 					return false

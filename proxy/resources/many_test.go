@@ -27,24 +27,26 @@ type kinds struct {
 	filled  atomic.Int64 // streaming lists
 }
 
-// kind returns one of the resources.
+// kind returns one of the resources, of which a group has ten.
 func kind(i int) fake.Resource {
-	return fake.Resource{GVR: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: fmt.Sprint("kind", i)}, Kind: "Kind"}
+	gvr := schema.GroupVersionResource{Group: fmt.Sprintf("group%d.example.com", i/10), Version: "v1", Resource: fmt.Sprint("kind", i%10)}
+	return fake.Resource{GVR: gvr, Kind: "Kind"}
 }
 
 // ServeHTTP implements http.Handler.
 func (k *kinds) ServeHTTP(w http.ResponseWriter, r *http.Request) { k.respond(r)(w, r) }
 
 func (k *kinds) respond(r *http.Request) http.HandlerFunc {
-	path, accept, query := strings.TrimPrefix(r.URL.Path, "/apis/example.com/v1"), r.Header.Get("Accept"), r.URL.Query()
+	accept, query := r.Header.Get("Accept"), r.URL.Query()
 	d := kind(0)
-	d.GVR.Resource = strings.TrimPrefix(path, "/")
+	group, resource, served := strings.Cut(strings.TrimPrefix(r.URL.Path, "/apis/"), "/v1")
+	d.GVR.Group, d.GVR.Resource = group, strings.TrimPrefix(resource, "/")
 	switch {
-	case path == r.URL.Path:
-		return fake.Refuse(http.StatusNotFound) // there are neither CRDs nor an aggregator
-	case path == "":
+	case !served || !strings.HasPrefix(group, "group") || len(group) > len("group99.example.com"):
+		return fake.Refuse(http.StatusNotFound) // there are neither CRDs nor an aggregator, and no more than 1,000 kinds
+	case resource == "":
 		var list []string
-		for i := range 1000 {
+		for i := range 10 {
 			list = append(list, fmt.Sprintf(`{"name":"kind%d","kind":"Kind","verbs":["list","watch"]}`, i))
 		}
 		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"resources":[%s]}`, strings.Join(list, ",")))
