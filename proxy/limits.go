@@ -14,29 +14,27 @@ const tooManyHeaders = "too-many-headers"
 // withHeaderLimit answers 431 to requests with more than fields header fields. The server limits their
 // size; this limits the cost of each of many short fields in later handlers.
 func withHeaderLimit(fields int) func(http.Handler) http.Handler {
+	return admits(func(w http.ResponseWriter, r *http.Request) bool {
+		n := 0
+		for _, values := range r.Header {
+			n += len(values)
+		}
+		if n > fields {
+			request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: tooManyHeaders}
+			response.Error(w, r, response.NewHeaderTooLarge(message.TooManyHeaders.Say(n, fields)))
+		}
+		return n <= fields
+	})
+}
+
+// admits returns a filter that passes on the requests that a check admits; it answers the others. Its stack is gone while a
+// watch waits.
+func admits(check func(http.ResponseWriter, *http.Request) bool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if withinHeaderLimit(w, r, fields) {
+			if check(w, r) {
 				next.ServeHTTP(w, r)
 			}
 		})
 	}
-}
-
-// withinHeaderLimit reports whether a request has at most so many header fields, and answers it otherwise. It is no part of its
-// caller, whose stack stays while a watch waits.
-//
-//go:noinline
-func withinHeaderLimit(w http.ResponseWriter, r *http.Request, fields int) bool {
-	n := 0
-	for _, values := range r.Header {
-		n += len(values)
-	}
-	info := request.From(r.Context())
-	if n <= fields {
-		return true
-	}
-	info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: tooManyHeaders}
-	response.Error(w, r, response.NewHeaderTooLarge(message.TooManyHeaders.Say(n, fields)))
-	return false
 }

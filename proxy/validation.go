@@ -15,27 +15,18 @@ const reasonAmbiguous = "ambiguous-request"
 // withValidation rejects requests that another server could understand differently. The bytes behind such a
 // request on an HTTP/1.1 connection may not be a request of the same client, so the connection ends.
 func withValidation(u *upstream.Upstream) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if validated(w, r, u) {
-				next.ServeHTTP(w, r)
-			}
-		})
-	}
-}
-
-// validated reports whether the request is valid. It answers one that is not.
-func validated(w http.ResponseWriter, r *http.Request, u *upstream.Upstream) bool {
-	info := request.From(r.Context())
-	err := request.Validate(r, &info.Parsed, u.IsUserHeader)
-	if r.ProtoMajor == 1 && (err != nil || mayBeMisframed(r)) {
-		w.Header().Set("Connection", "close")
-	}
-	if err != nil {
-		info.Outcome.Source, info.Outcome.Reason = request.SourceGateway, reasonAmbiguous
-		response.Error(w, r, err)
-	}
-	return err == nil
+	return admits(func(w http.ResponseWriter, r *http.Request) bool {
+		info := request.From(r.Context())
+		err := request.Validate(r, &info.Parsed, u.IsUserHeader)
+		if r.ProtoMajor == 1 && (err != nil || mayBeMisframed(r)) {
+			w.Header().Set("Connection", "close")
+		}
+		if err != nil {
+			info.Outcome.Source, info.Outcome.Reason = request.SourceGateway, reasonAmbiguous
+			response.Error(w, r, err)
+		}
+		return err == nil
+	})
 }
 
 // mayBeMisframed reports whether a proxy in front of Sluice may see another end of the request: net/http
