@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"sluice/proxy/clients"
-	"sluice/proxy/flood"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/why"
@@ -47,7 +47,7 @@ type accessOptions struct {
 // which may contain credentials. While debugHeaders is set it adds sourceHeader and asOfHeader to responses.
 func withAccessLog(log *zap.Logger, m *Metrics, o *accessOptions, kept *why.Ring) func(http.Handler) http.Handler {
 	log = log.Named("access")
-	a := &accessLog{log, flood.Sampled(log), m, o, kept}
+	a := &accessLog{log, limits.Sampled(log), m, o, kept}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := a.begin(w, r)

@@ -370,8 +370,8 @@ func TestTranscodedRequestsAreCountedByFormat(t *testing.T) {
 	}
 }
 
-// TestStrangersPushNoRequestOfUsersOut: who is not authenticated can send as many requests as it likes.
-func TestStrangersPushNoRequestOfUsersOut(t *testing.T) {
+// TestUnauthenticatedCallersPushNoRequestOfUsersOut: they can send as many requests as they like.
+func TestUnauthenticatedCallersPushNoRequestOfUsersOut(t *testing.T) {
 	for class, outcome := range map[clients.Outcome]request.Outcome{
 		clients.Passed: {Source: request.SourceUpstream, Reason: "unknown-caller"}, clients.Refused: {Source: request.SourceGateway},
 		clients.Failed: {Source: request.SourceUpstream, Unanswered: true}, clients.Served: {Source: request.SourceCache},

@@ -13,7 +13,6 @@ import (
 	"sluice/proxy/auth"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
-	"sluice/proxy/handshake"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -35,7 +34,7 @@ type Options struct {
 	Log       *zap.Logger
 	Metrics   *Metrics
 	// Handshakes counts the TLS handshakes that fail; nil counts none.
-	Handshakes *handshake.Metrics
+	Handshakes *limits.HandshakeMetrics
 	// Audit records the requests that Sluice answers itself; nil records none.
 	Audit *audit.Log
 	// Tracer records sampled requests; nil records none.
@@ -59,14 +58,14 @@ const (
 
 // Gateway serves the Kubernetes API.
 type Gateway struct {
-	options   Options
-	handler   http.Handler
-	passing   *limits.Queue // has the places at the apiserver
-	strangers *limits.Queue // has those of unauthenticated callers
-	reads     *serve.Handler
-	draining  chan struct{} // closed when watches must end
-	requests  running       // includes upgraded connections, which http.Server does not track
-	watches   running
+	options         Options
+	handler         http.Handler
+	passing         *limits.Queue // has the places at the apiserver
+	unauthenticated *limits.Queue // has those of unauthenticated callers
+	reads           *serve.Handler
+	draining        chan struct{} // closed when watches must end
+	requests        running       // includes upgraded connections, which http.Server does not track
+	watches         running
 
 	access accessOptions
 	kept   why.Ring
@@ -77,14 +76,13 @@ func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
 	g.setAccess(o.Config)
 	l, strict := &o.Config.Limits, o.Config.Compatibility == config.Strict
-	control := flowcontrol.New(o.Memory)
 	g.passing = limits.NewQueue(l.Seats, l.Seats/systemPart)
-	g.strangers = limits.NewQueue(unauthenticatedPassing, 0)
+	g.unauthenticated = limits.NewQueue(unauthenticatedPassing, 0)
 	g.reads = serve.New(serve.Options{
 		Resources: o.Resources,
 		Access:    o.Access,
 		Next: forward.New(forward.Options{
-			Upstream: o.Upstream, Log: o.Log.Named("forward"), Queue: g.passing, Unauthenticated: g.strangers, Wait: passWait,
+			Upstream: o.Upstream, Log: o.Log.Named("forward"), Queue: g.passing, Unauthenticated: g.unauthenticated, Wait: passWait,
 			Rejected: o.Access.Authenticator.Forget, Transcode: !strict, Lasting: o.Memory.PassedBytes,
 		}),
 		Away:     o.Upstream.Away,
@@ -107,7 +105,7 @@ func New(o Options) *Gateway {
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
 		o.Access.Authenticator.WithAuthentication,
 		withTrace(o.Tracer),
-		control.WithFlowControl,
+		flowcontrol.Admit(o.Memory),
 		o.Access.Authorizer.WithImpersonation,
 	)
 	return g

@@ -89,7 +89,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{g.options.Memory, queues{
-		"apiserver": g.passing, "unauthenticated": g.strangers, "cpu": g.options.CPU.Queue,
+		"apiserver": g.passing, "unauthenticated": g.unauthenticated, "cpu": g.options.CPU.Queue,
 	}}
 }
 

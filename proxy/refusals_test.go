@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"sluice/proxy/flood"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/why"
 )
@@ -70,7 +70,7 @@ func TestFloodOfRefusalsWritesFewLines(t *testing.T) {
 			ending{429, request.BearerToken, request.SourceGateway, "too-many-per-second"},
 			ending{401, request.Unauthenticated, request.SourceUpstream, "unknown-caller"},
 			ending{403, request.ClientCert, request.SourceGateway, ""})
-		if requests != flood.Lines {
+		if requests != limits.SampledLines {
 			t.Errorf("%d requests have a line", requests)
 		}
 	})
@@ -96,7 +96,7 @@ func TestRequestsThatAreNoRefusalsAreAllLogged(t *testing.T) {
 func TestFewRefusalsAreAllLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := ending{429, request.BearerToken, request.SourceGateway, "too-many-at-once"}
-		if requests := logged(t, zap.InfoLevel, flood.Lines, end); requests != flood.Lines {
+		if requests := logged(t, zap.InfoLevel, limits.SampledLines, end); requests != limits.SampledLines {
 			t.Errorf("%d lines", requests)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"sluice/proxy/request"
 )
 
-// Else a flood by strangers would wake somebody.
+// Else a flood by unauthenticated callers would wake somebody.
 func TestOnlyOwnErrorsToNamedCallersMissTheirObjective(t *testing.T) {
 	own, upstream := request.SourceGateway, request.SourceUpstream
 	tests := []struct {
@@ -24,8 +24,8 @@ func TestOnlyOwnErrorsToNamedCallersMissTheirObjective(t *testing.T) {
 		{"failed", request.ClientCert, request.Outcome{Source: upstream, Unanswered: true}, 502, 0, 1},
 		{"invalid", request.ClientCert, request.Outcome{Source: own}, 400, 1, 0},
 		{"the apiserver fails", request.BearerToken, request.Outcome{Source: upstream}, 500, 1, 0},
-		{"a stranger is refused", request.Unauthenticated, request.Outcome{Source: own}, 429, 0, 0},
-		{"a stranger gets no answer", request.Unauthenticated, request.Outcome{Source: upstream, Unanswered: true}, 502, 0, 0},
+		{"an unauthenticated caller is refused", request.Unauthenticated, request.Outcome{Source: own}, 429, 0, 0},
+		{"an unauthenticated caller gets no answer", request.Unauthenticated, request.Outcome{Source: upstream, Unanswered: true}, 502, 0, 0},
 	}
 	for _, tt := range tests {
 		got := respond("GET", "/api/v1/pods", nil, false, func(w http.ResponseWriter, info *request.Info) {

@@ -24,7 +24,6 @@ import (
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/handshake"
 	"sluice/proxy/limits"
 	"sluice/proxy/listwatch"
 	"sluice/proxy/resources"
@@ -51,7 +50,7 @@ type components struct {
 	log        *zap.Logger
 	admin      http.Handler
 	adminTLS   *tls.Config // nil for plain HTTP
-	handshakes *handshake.Metrics
+	handshakes *limits.HandshakeMetrics
 	ready      *admin.Checks
 	stopping   atomic.Bool // a shutdown has begun
 	tls        *tls.Config

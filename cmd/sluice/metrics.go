@@ -11,7 +11,6 @@ import (
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/connect"
-	"sluice/proxy/handshake"
 	"sluice/proxy/limits"
 	"sluice/proxy/upstream"
 )
@@ -25,7 +24,7 @@ type metrics struct {
 	audit      *audit.Metrics
 	connect    *connect.Metrics
 	reload     *reloadMetrics
-	handshakes *handshake.Metrics
+	handshakes *limits.HandshakeMetrics
 }
 
 // newMetrics returns metrics in a registry of their own.
@@ -39,7 +38,7 @@ func newMetrics() *metrics {
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &metrics{
 		registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r),
-		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r), handshakes: handshake.NewMetrics(r),
+		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r), handshakes: limits.NewHandshakeMetrics(r),
 	}
 }
 

@@ -91,7 +91,7 @@ func TestReviewIsCanceledWhenItsCallersLeave(t *testing.T) {
 	})
 }
 
-// Neither an apiserver that cannot be reached nor a slow one makes a stranger of a known caller.
+// Neither an apiserver that cannot be reached nor a slow one makes a known caller unknown.
 func TestPositiveResultsHoldForOneMoreTTLWhileReviewsFail(t *testing.T) {
 	slow := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request){"unreachable": faults["closes the connection"], "slow": slow} {

@@ -31,7 +31,7 @@ type env struct {
 	served   chan error          // what Serve returned
 }
 
-// ledger returns accounts with room for so many connections of strangers.
+// ledger returns accounts with room for so many unauthenticated connections.
 func places(unauthenticated int) *limits.Memory {
 	m := limits.NewMemory(1<<30, 1<<20)
 	m.UnauthenticatedConnections = unauthenticated

@@ -12,8 +12,6 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/accept"
-	"sluice/proxy/flood"
-	"sluice/proxy/handshake"
 	"sluice/proxy/limits"
 )
 
@@ -26,7 +24,7 @@ type Options struct {
 	// Memory counts the connections.
 	Memory *limits.Memory
 	// Handshakes counts the TLS handshakes that fail; nil counts none.
-	Handshakes *handshake.Metrics
+	Handshakes *limits.HandshakeMetrics
 	Log        *zap.Logger
 	Metrics    *Metrics
 }
@@ -45,7 +43,7 @@ type Proxy struct {
 func New(o Options) *Proxy {
 	p := &Proxy{
 		options: o, hosts: map[config.Destination]bool{},
-		refusals: flood.Sampled(o.Log),
+		refusals: limits.Sampled(o.Log),
 	}
 	for _, d := range o.Hosts {
 		p.hosts[d] = true

@@ -9,34 +9,30 @@ import (
 	"sluice/proxy/response"
 )
 
-// Control admits requests.
-type Control struct{ memory *limits.Memory }
-
-// New returns a Control that counts the memory of requests.
-func New(m *limits.Memory) *Control { return &Control{m} }
-
-// WithFlowControl is a filter that sets the account of the caller and takes the memory of the request, or answers 429. It counts
+// Admit returns a filter that sets the account of the caller and takes the memory of the request, or answers 429. It counts
 // an authenticated caller by name, and others by address. A caller that impersonates counts itself: it holds the
 // credentials, and could name any number of users. A watch ends in favor of others.
-func (c *Control) WithFlowControl(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info := request.From(r.Context())
-		info.Account = c.accountOf(r, info)
-		if info.Caller != request.Unauthenticated {
-			if err := limits.Authenticated(r.Context(), info.Account.Caller); err != nil {
-				w.Header().Set("Connection", "close") // an HTTP/2 server sends GOAWAY
+func Admit(m *limits.Memory) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			info := request.From(r.Context())
+			info.Account = accountOf(m, r, info)
+			if info.Caller != request.Unauthenticated {
+				if err := limits.Authenticated(r.Context(), info.Account.Caller); err != nil {
+					w.Header().Set("Connection", "close") // an HTTP/2 server sends GOAWAY
+					Refuse(w, r, err)
+					return
+				}
+			}
+			leave, err := enter(r, info)
+			if err != nil {
 				Refuse(w, r, err)
 				return
 			}
-		}
-		leave, err := enter(r, info)
-		if err != nil {
-			Refuse(w, r, err)
-			return
-		}
-		defer leave()
-		next.ServeHTTP(w, r)
-	})
+			defer leave()
+			next.ServeHTTP(w, r)
+		})
+	}
 }
 
 // enter takes the memory of a request.
@@ -57,11 +53,11 @@ func enter(r *http.Request, info *request.Info) (leave func(), err error) {
 func Lasts(info *request.Info) bool { return info.Upgrade || info.Proxied() || info.Verb == "watch" }
 
 // accountOf returns the caller for which a request counts.
-func (c *Control) accountOf(r *http.Request, info *request.Info) limits.Account {
+func accountOf(m *limits.Memory, r *http.Request, info *request.Info) limits.Account {
 	if info.Caller == request.Unauthenticated || info.Acting == nil {
-		return limits.Account{Ledger: c.memory.Unauthenticated, Caller: limits.ByAddress(r.RemoteAddr)}
+		return limits.Account{Ledger: m.Unauthenticated, Caller: limits.ByAddress(r.RemoteAddr)}
 	}
-	return limits.Account{Ledger: c.memory.Users, Caller: limits.ByUser(info.Acting)}
+	return limits.Account{Ledger: m.Users, Caller: limits.ByUser(info.Acting)}
 }
 
 // TooManyUnauthenticated is the reason why unauthenticated requests are refused. Alerts do not count it: anybody can cause it.

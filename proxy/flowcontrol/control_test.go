@@ -24,7 +24,7 @@ type env struct {
 // newEnv returns an env with so many bytes for users and for others.
 func newEnv(users, others int64) *env {
 	e := &env{release: make(chan struct{}), memory: &limits.Memory{Users: limits.NewLedger(users), Unauthenticated: limits.NewLedger(others)}}
-	e.handler = New(e.memory).WithFlowControl(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	e.handler = Admit(e.memory)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-e.release:
 		case <-r.Context().Done():
@@ -131,7 +131,7 @@ func TestRefusedUnauthenticatedConnectionsClose(t *testing.T) {
 	m := limits.NewMemory(1<<30, 1<<20)
 	m.Users.SetTotal(m.ConnectionBytes * 9 / 8)
 	m.Unauthenticated.SetTotal(0)
-	handler := New(m).WithFlowControl(http.NotFoundHandler())
+	handler := Admit(m)(http.NotFoundHandler())
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, _ := request.Parse(r)
 		if name := r.Header.Get("X-User"); name != "" {
@@ -163,7 +163,7 @@ func TestAnonymousCallersCountByTheirAddress(t *testing.T) {
 	info := &request.Info{Identity: request.Identity{
 		Caller: request.Unauthenticated, User: "system:anonymous", Acting: &user.DefaultInfo{Name: "system:anonymous"},
 	}}
-	if got, want := New(limits.NewMemory(1, 1)).accountOf(r, info).Caller, limits.ByAddress("192.0.2.1:2"); got != want {
+	if got, want := accountOf(limits.NewMemory(1, 1), r, info).Caller, limits.ByAddress("192.0.2.1:2"); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

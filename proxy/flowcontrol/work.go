@@ -73,7 +73,7 @@ func (w *Work) Long() error {
 }
 
 // Next waits for a place if the response is long and has none, or has had it for a turn. The error is that of the context, or
-// limits.ErrCrowded.
+// says that too many wait.
 func (w *Work) Next() (err error) {
 	if w == nil || w.free > 0 || w.leave != nil && time.Since(w.since) < turn {
 		return nil

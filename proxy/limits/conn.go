@@ -177,8 +177,8 @@ func connFrom(ctx context.Context) *Conn {
 	return c
 }
 
-// Served is a filter before authentication. While it serves a request, its connection makes room for no other.
-func Served(next http.Handler) http.Handler {
+// served is a filter before authentication. While it serves a request, its connection makes room for no other.
+func served(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil && !c.known.Load() {
 			c.used.Store(true)

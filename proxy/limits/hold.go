@@ -59,7 +59,7 @@ func (h *Hold) Resize(bytes int64) error {
 func (h *Hold) resize(bytes int64) (revoked []*Hold, err error) {
 	l, more, ok := h.ledger, bytes-h.bytes, true
 	if more > 0 {
-		if ok = !h.revoked && (!l.shut || h.caller.System); ok {
+		if ok = !h.revoked && (!l.shut || h.caller.Reserved); ok {
 			revoked, ok = l.makeRoom(h, more)
 		}
 		if !ok {
@@ -100,7 +100,7 @@ func (h *Hold) set(bytes int64) {
 	case h.revoked:
 		l.leaving += more
 		g.leaving += more
-	case h.end == nil || h.caller.System:
+	case h.end == nil || h.caller.Reserved:
 		g.fixed += more
 	case bytes == 0 && h.place != nil:
 		g.revocable.Remove(h.place)

@@ -4,8 +4,6 @@ import (
 	"container/list"
 	"slices"
 	"sync"
-
-	"sluice/proxy/heap"
 )
 
 const (
@@ -31,7 +29,7 @@ type Ledger struct {
 	// unauthenticated is set if no caller is a system caller.
 	unauthenticated bool
 	groups          map[string]*holders
-	heaviest        heap.Heap[*holders] // groups with revocable holds, the heaviest first
+	heaviest        ranking[*holders] // groups with revocable holds, the heaviest first
 	refusals        uint64
 	ended           uint64
 }
@@ -49,16 +47,16 @@ type holders struct {
 // staying returns the bytes that no revoked hold is about to release.
 func (g *holders) staying() int64 { return g.held - g.leaving }
 
-func (g *holders) heavier(other *holders) bool { return g.staying() > other.staying() }
+// before reports whether the group is heavier.
+func (g *holders) before(other *holders) bool { return g.staying() > other.staying() }
+
+func (g *holders) position() *int { return &g.place }
 
 // NewLedger returns a Ledger of so many bytes.
-func NewLedger(total int64) *Ledger {
-	place := func(g *holders) *int { return &g.place }
-	return &Ledger{total: total, groups: map[string]*holders{}, heaviest: heap.New((*holders).heavier, place)}
-}
+func NewLedger(total int64) *Ledger { return &Ledger{total: total, groups: map[string]*holders{}} }
 
 // update puts a group in its place among the heaviest after it has changed. The caller must hold mu.
-func (l *Ledger) update(g *holders) { l.heaviest.Update(g, g.revocable.Len() > 0) }
+func (l *Ledger) update(g *holders) { l.heaviest.update(g, g.revocable.Len() > 0) }
 
 // SetTotal changes the total. Holds stay.
 func (l *Ledger) SetTotal(bytes int64) {
@@ -67,8 +65,8 @@ func (l *Ledger) SetTotal(bytes int64) {
 	l.total = bytes
 }
 
-// Shut makes the Ledger refuse all but system callers, or opens it again.
-func (l *Ledger) Shut(shut bool) {
+// setShut makes the Ledger refuse all but system callers, or opens it again.
+func (l *Ledger) setShut(shut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shut = shut
@@ -101,7 +99,7 @@ func (l *Ledger) lacks(h *Hold, more int64) int64 {
 	if g == nil || g.leaving == 0 { // a group that loses holds has to wait for their end
 		free += min(l.leaving, l.total/overdraftPart)
 	}
-	if h.caller.System {
+	if h.caller.Reserved {
 		return more - free
 	}
 	if h.end == nil || !l.unauthenticated {
@@ -125,8 +123,8 @@ func (l *Ledger) makeRoom(h *Hold, more int64) (revoked []*Hold, ok bool) {
 		own += g.held
 	}
 	for l.lacks(h, more) > 0 {
-		heaviest := first(&l.heaviest)
-		if l.leaving >= l.total/overdraftPart || heaviest == nil || !h.caller.System && heaviest.staying() <= 2*own {
+		heaviest := l.heaviest.first()
+		if l.leaving >= l.total/overdraftPart || heaviest == nil || !h.caller.Reserved && heaviest.staying() <= 2*own {
 			for _, r := range slices.Backward(revoked) {
 				r.restore()
 			}
@@ -143,7 +141,7 @@ func (l *Ledger) Shed(bytes int64) (shed int64) {
 	l.mu.Lock()
 	shed = l.leaving
 	var revoked []*Hold
-	for g := first(&l.heaviest); g != nil && shed < bytes; g = first(&l.heaviest) {
+	for g := l.heaviest.first(); g != nil && shed < bytes; g = l.heaviest.first() {
 		h := g.newest().revoke()
 		revoked, shed = append(revoked, h), shed+h.bytes
 	}

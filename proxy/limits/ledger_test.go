@@ -10,7 +10,7 @@ import (
 
 func caller(name string) Caller { return Caller{Group: name, Name: name} }
 
-var system = Caller{Group: "node", Name: "node", System: true}
+var system = Caller{Group: "node", Name: "node", Reserved: true}
 
 // take takes bytes that must be allowed.
 func take(t *testing.T, l *Ledger, c Caller, bytes int64) *Hold {
@@ -112,13 +112,13 @@ func TestTheSystemLosesNothingAndHasAPart(t *testing.T) {
 func TestAShutLedgerTakesFromTheSystemOnly(t *testing.T) {
 	l := NewLedger(1600)
 	h := take(t, l, caller("a"), 100)
-	l.Shut(true)
+	l.setShut(true)
 	refuse(t, must(l.Take(caller("a"), 1)), &Refused{})
 	take(t, l, system, 1)
 	if h.Resize(50) != nil {
 		t.Error("less is refused")
 	}
-	l.Shut(false)
+	l.setShut(false)
 	take(t, l, caller("a"), 1)
 }
 
@@ -194,7 +194,7 @@ func checkLaws(t *testing.T, r *rand.Rand) {
 	for _, m := range all {
 		m.hold.Release()
 	}
-	if u := l.Usage(); u.Held != 0 || len(l.groups) != 0 || len(l.heaviest.All) != 0 || l.leaving != 0 {
+	if u := l.Usage(); u.Held != 0 || len(l.groups) != 0 || len(l.heaviest) != 0 || l.leaving != 0 {
 		t.Errorf("after the end: %+v", u)
 	}
 }
@@ -208,7 +208,7 @@ func checkTotals(t *testing.T, l *Ledger, all []*model, step int) {
 		if m.ended {
 			leaving += m.bytes
 		}
-		if m.ended != m.hold.Revoked() || m.ended && (m.by.System || m.fixed) {
+		if m.ended != m.hold.Revoked() || m.ended && (m.by.Reserved || m.fixed) {
 			t.Fatalf("step %d: ended %v, revoked %v: %+v", step, m.ended, m.hold.Revoked(), m.by)
 		}
 	}
@@ -220,7 +220,7 @@ func checkTotals(t *testing.T, l *Ledger, all []*model, step int) {
 // checkTaken checks that the group of a new fixed hold leaves a third of its fixed bytes, besides what is leaving.
 func checkTaken(t *testing.T, all []*model, m *model, before int64) {
 	t.Helper()
-	if m.by.System || !m.fixed {
+	if m.by.Reserved || !m.fixed {
 		return
 	}
 	var fixed, held int64

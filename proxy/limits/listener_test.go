@@ -2,81 +2,48 @@ package limits
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/test/support/proxytest"
 )
 
-// network is a listener of connections in memory, whose clients have addresses.
-type network struct {
-	dialed chan net.Conn
-	closed chan struct{}
-}
-
-func newNetwork() *network { return &network{make(chan net.Conn), make(chan struct{})} }
-
-func (n *network) Accept() (net.Conn, error) {
-	select {
-	case c := <-n.dialed:
-		return c, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (n *network) Close() error {
-	close(n.closed)
-	return nil
-}
-
-func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
-
-// from is a connection from an address.
-type from struct {
-	net.Conn
-	address net.Addr
-}
-
-func (f from) RemoteAddr() net.Addr { return f.address }
-
-// dial connects from an address.
-func (n *network) dial(address string) net.Conn {
-	client, server := net.Pipe()
-	n.dialed <- from{server, &net.TCPAddr{IP: net.ParseIP(address), Port: 1}}
-	return client
-}
-
-// call is dial with a client that says something.
-func (n *network) call(address string) net.Conn {
-	client := n.dial(address)
+// call connects from an address with a client that says something.
+func call(n *proxytest.Listener, address string) net.Conn {
+	client := n.DialFrom(address)
 	go func() { _, _ = client.Write([]byte("x")) }()
 	return client
 }
 
 // door is a Listener with so many places, whose connections are served by reading them.
 type door struct {
-	*network
 	*Listener
-	memory *Memory
-	served chan *Conn
+	network *proxytest.Listener
+	memory  *Memory
+	served  chan *Conn
 }
+
+// call connects from an address with a client that says something.
+func (d *door) call(address string) net.Conn { return call(d.network, address) }
 
 // enter runs a test with a door.
 func enter(t *testing.T, places int, test func(t *testing.T, d *door)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := &door{network: newNetwork(), memory: NewMemory(1<<30, 1<<20), served: make(chan *Conn, 1000)}
+		d := &door{network: proxytest.NewListener(), memory: NewMemory(1<<30, 1<<20), served: make(chan *Conn, 1000)}
 		d.memory.UnauthenticatedConnections = places
 		d.Listener = Listen(d.network, ListenerOptions{Memory: d.memory, HandshakeTimeout: time.Minute})
 		go func() {
@@ -238,7 +205,7 @@ func TestSilenceTakesNoPlace(t *testing.T) {
 	enter(t, 1, func(t *testing.T, d *door) {
 		var silent []net.Conn
 		for range accepted + 1 {
-			silent = append(silent, d.dial("192.0.2.1"))
+			silent = append(silent, d.network.DialFrom("192.0.2.1"))
 			synctest.Wait()
 		}
 		if !isOpen(silent[0]) {
@@ -258,9 +225,9 @@ func TestSilenceTakesNoPlace(t *testing.T) {
 // net/http reads a byte ahead while a request runs, and does not read again until it ends.
 func TestAReadAheadKeepsNoProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork()
+		n := proxytest.NewListener()
 		l := Listen(n, ListenerOptions{Memory: NewMemory(1<<30, 1<<20)})
-		client := n.call("192.0.2.1")
+		client := call(n, "192.0.2.1")
 		c, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)
@@ -278,31 +245,34 @@ func TestAReadAheadKeepsNoProcessor(t *testing.T) {
 	})
 }
 
-// certificate returns a certificate of a server.
-func certificate(t *testing.T) tls.Certificate {
+// certificate returns a certificate with names and an extension of so many bytes.
+func certificate(t *testing.T, names, extension int) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: slices.Repeat([]string{"a"}, names),
+		ExtraExtensions: []pkix.Extension{{Id: []int{1, 2, 3}, Value: make([]byte, extension)}},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}
 }
 
 func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
-	pair := certificate(t)
+	pair := certificate(t, 0, 0)
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork()
+		n := proxytest.NewListener()
 		l := Listen(n, ListenerOptions{
 			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Minute,
 			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }},
 		})
 		leave, _ := l.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0)) // one request may take all
-		client := tls.Client(n.dial("192.0.2.1"), &tls.Config{InsecureSkipVerify: true})
+		client := tls.Client(n.DialFrom("192.0.2.1"), &tls.Config{InsecureSkipVerify: true})
 		done := make(chan error, 1)
 		go func() { done <- client.HandshakeContext(context.Background()) }()
 		synctest.Wait()
@@ -326,40 +296,19 @@ func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
 
 func TestAHandshakeThatGetsNoProcessorEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, failed := newNetwork(), make(chan error, 1)
+		n, failed := proxytest.NewListener(), make(chan error, 1)
 		l := Listen(n, ListenerOptions{
 			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Second, Failed: func(_ net.Conn, err error) { failed <- err },
 			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none") }},
 		})
 		leave, _ := l.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0))
-		client := n.call("192.0.2.1")
+		client := call(n, "192.0.2.1")
 		time.Sleep(time.Second)
 		if err := <-failed; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("it ends with %v", err)
 		}
 		leave()
 		_ = client.Close()
-		_ = l.Close()
-	})
-}
-
-func TestAHandshakeThatFailsIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, failed := newNetwork(), make(chan error, 1)
-		l := Listen(n, ListenerOptions{
-			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Minute, Failed: func(_ net.Conn, err error) { failed <- err },
-			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none") }},
-		})
-		c := n.dial("192.0.2.1")
-		go fmt.Fprint(c, "GET / HTTP/1.1\r\n")
-		answer := make([]byte, 12)
-		if _, err := io.ReadFull(c, answer); err != nil || string(answer) != "HTTP/1.0 400" {
-			t.Errorf("%q, %v", answer, err)
-		}
-		_ = c.Close()
-		if err := <-failed; err == nil {
-			t.Error("no error")
-		}
 		_ = l.Close()
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-
-	"sluice/proxy/heap"
 )
 
 const (
@@ -18,8 +16,8 @@ const (
 	mostWaiting = 1 << 15
 )
 
-// ErrCrowded is the error of a request that may not even wait.
-var ErrCrowded = errors.New("too many requests wait")
+// errCrowded is the error of a request that may not even wait.
+var errCrowded = errors.New("too many requests wait")
 
 // Queue gives out places, some of which are reserved for system callers. The next place goes to the group that has the fewest.
 // Groups with equally many alternate. Within a group the request that came first is next. A request for more places than are
@@ -29,8 +27,8 @@ type Queue struct {
 	common   pool
 	reserved pool
 	groups   map[groupKey]*group // with places, or with requests that wait
-	others   heap.Heap[*group]   // with requests that wait, the next one first
-	system   heap.Heap[*group]   // the same of system callers
+	others   ranking[*group]     // with requests that wait, the next one first
+	system   ranking[*group]     // the same of system callers
 	waiting  int
 	turn     uint64
 }
@@ -52,7 +50,7 @@ type group struct {
 	has     int       // places
 	turn    uint64    // when it began to wait, or got its last places
 	waiting list.List // of *request
-	place   int       // in its heap of Queue
+	place   int       // in its ranking of Queue
 }
 
 func (g *group) first() *request { return g.waiting.Front().Value.(*request) }
@@ -60,6 +58,8 @@ func (g *group) first() *request { return g.waiting.Front().Value.(*request) }
 func (g *group) before(other *group) bool {
 	return g.has < other.has || g.has == other.has && g.turn < other.turn
 }
+
+func (g *group) position() *int { return &g.place }
 
 // request is a request that waits, or has its places.
 type request struct {
@@ -73,8 +73,7 @@ type request struct {
 
 // NewQueue returns a Queue with so many places, some of which are reserved for system callers.
 func NewQueue(places, reserved int) *Queue {
-	place := func(g *group) *int { return &g.place }
-	q := &Queue{groups: map[groupKey]*group{}, others: heap.New((*group).before, place), system: heap.New((*group).before, place)}
+	q := &Queue{groups: map[groupKey]*group{}}
 	q.SetPlaces(places, reserved)
 	return q
 }
@@ -88,7 +87,7 @@ func (q *Queue) SetPlaces(places, reserved int) {
 }
 
 // Enter waits for n places until ctx ends. leave gives them back; it may be called again. The error is that of ctx, or
-// ErrCrowded.
+// says that too many wait.
 func (q *Queue) Enter(ctx context.Context, c Caller, n int) (leave func(), err error) {
 	r, err := q.enter(c, n)
 	if err != nil {
@@ -158,11 +157,11 @@ func (q *Queue) enter(c Caller, n int) (*request, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	own := 0
-	if g := q.groups[groupKey{c.Group, c.System}]; g != nil {
+	if g := q.groups[groupKey{c.Group, c.Reserved}]; g != nil {
 		own = g.waiting.Len()
 	}
 	if own >= share*(mostWaiting-q.waiting) {
-		return nil, ErrCrowded
+		return nil, errCrowded
 	}
 	r := &request{n: n, granted: make(chan struct{})}
 	q.join(c, r)
@@ -171,7 +170,7 @@ func (q *Queue) enter(c Caller, n int) (*request, error) {
 
 // join is enter for any number of requests. The caller must hold mu.
 func (q *Queue) join(c Caller, r *request) {
-	key := groupKey{c.Group, c.System}
+	key := groupKey{c.Group, c.Reserved}
 	g := q.groups[key]
 	if g == nil {
 		g = &group{key: key}
@@ -184,7 +183,7 @@ func (q *Queue) join(c Caller, r *request) {
 	r.group = g
 	r.waits = g.waiting.PushBack(r)
 	q.waiting++
-	q.heap(g).Update(g, true)
+	q.ranking(g).update(g, true)
 	q.next()
 }
 
@@ -203,7 +202,7 @@ func (q *Queue) end(r *request) {
 	} else {
 		r.from.taken -= r.n
 		g.has -= r.n
-		q.heap(g).Update(g, g.waiting.Len() > 0)
+		q.ranking(g).update(g, g.waiting.Len() > 0)
 	}
 	q.forget(g)
 	q.next()
@@ -212,12 +211,12 @@ func (q *Queue) end(r *request) {
 // next gives the free places to those whose turn it is.
 func (q *Queue) next() {
 	for {
-		g := first(&q.system)
+		g := q.system.first()
 		if g != nil && g.first().n <= q.reserved.free() {
 			q.grant(g.first(), &q.reserved)
 			continue
 		}
-		if other := first(&q.others); g == nil || other != nil && other.before(g) {
+		if other := q.others.first(); g == nil || other != nil && other.before(g) {
 			g = other
 		}
 		if g == nil || !q.fits(g) {
@@ -253,11 +252,11 @@ func (q *Queue) remove(r *request) {
 	r.group.waiting.Remove(r.waits)
 	r.waits = nil
 	q.waiting--
-	q.heap(r.group).Update(r.group, r.group.waiting.Len() > 0)
+	q.ranking(r.group).update(r.group, r.group.waiting.Len() > 0)
 }
 
-// heap returns the heap that a group waits in.
-func (q *Queue) heap(g *group) *heap.Heap[*group] {
+// ranking returns the ranking that a group waits in.
+func (q *Queue) ranking(g *group) *ranking[*group] {
 	if g.key.system {
 		return &q.system
 	}
@@ -269,12 +268,4 @@ func (q *Queue) forget(g *group) {
 	if g.has == 0 && g.waiting.Len() == 0 {
 		delete(q.groups, g.key)
 	}
-}
-
-// first returns the first element of a heap, or nil.
-func first[T any](h *heap.Heap[*T]) *T {
-	if len(h.All) == 0 {
-		return nil
-	}
-	return h.All[0]
 }

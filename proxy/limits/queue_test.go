@@ -15,7 +15,7 @@ import (
 var (
 	jane = Caller{Group: "jane", Name: "jane"}
 	joe  = Caller{Group: "joe", Name: "joe"}
-	node = Caller{Group: "node", Name: "node", System: true}
+	node = Caller{Group: "node", Name: "node", Reserved: true}
 )
 
 func TestAQueueDividesItsPlaces(t *testing.T) {
@@ -61,7 +61,7 @@ func TestAQueueDividesItsPlaces(t *testing.T) {
 
 func expectEmpty(t *testing.T, q *Queue) {
 	t.Helper()
-	if _, taken, waiting := q.Numbers(); taken != 0 || waiting != 0 || len(q.groups)+len(q.others.All)+len(q.system.All) != 0 {
+	if _, taken, waiting := q.Numbers(); taken != 0 || waiting != 0 || len(q.groups)+len(q.others)+len(q.system) != 0 {
 		t.Errorf("%d are taken, %d wait, %d groups", taken, waiting, len(q.groups))
 	}
 }
@@ -213,7 +213,7 @@ func TestAQueueKeepsItsPlacesAndServesEverybody(t *testing.T) {
 		for i := range requests {
 			all.Go(func() {
 				time.Sleep(time.Duration(i/(2*places)) * time.Second)
-				c, n := Caller{Group: fmt.Sprint(rand.N(5)), System: rand.N(4) == 0}, 1+rand.N(3)
+				c, n := Caller{Group: fmt.Sprint(rand.N(5)), Reserved: rand.N(4) == 0}, 1+rand.N(3)
 				ctx, cancel := context.WithTimeout(t.Context(), rand.N(3*time.Second))
 				defer cancel()
 				leave, err := q.Enter(ctx, c, n)
@@ -224,7 +224,7 @@ func TestAQueueKeepsItsPlacesAndServesEverybody(t *testing.T) {
 					return
 				}
 				change := func(by int) {
-					if taken += by; !c.System {
+					if taken += by; !c.Reserved {
 						common += by
 					}
 					if taken > places || common > places-reserved {

@@ -17,7 +17,7 @@ type ServerOptions struct {
 // bytes also limits the expansion of an HTTP/2 header: a client can refer to a field of 4 KiB by one byte (HPACK, RFC 7541).
 func NewServer(h http.Handler, o ServerOptions) *http.Server {
 	return &http.Server{
-		Handler:           Served(h),
+		Handler:           served(h),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
 		IdleTimeout:       o.IdleTimeout,
 		MaxHeaderBytes:    o.HeaderBytes,

@@ -65,7 +65,7 @@ func (v *Valve) look(g Guarded) (percent int64) {
 	percent = used * 100 / max(1, v.limit)
 	g.Shrink(max(0, used-v.limit*shrinkAt/100))
 	for _, l := range g.Ledgers {
-		l.Shut(percent >= shutAt)
+		l.setShut(percent >= shutAt)
 	}
 	if percent < shedAt {
 		return percent

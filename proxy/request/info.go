@@ -86,7 +86,7 @@ func (i *Identity) Waits() limits.Caller {
 	if i.Impersonated != nil {
 		u = i.Impersonated
 	}
-	return limits.Caller{Group: i.Account.Group, Name: i.Account.Name, System: limits.IsSystem(u)}
+	return limits.Caller{Group: i.Account.Group, Name: i.Account.Name, Reserved: limits.IsSystem(u)}
 }
 
 // Caller is how a request was authenticated.

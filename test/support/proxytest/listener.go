@@ -32,6 +32,22 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
+// DialFrom connects from an IP address to a listener that is open.
+func (l *Listener) DialFrom(ip string) net.Conn {
+	client, server := net.Pipe()
+	l.conns <- from{server, &net.TCPAddr{IP: net.ParseIP(ip), Port: 1}}
+	return client
+}
+
+// from is a connection from an address.
+type from struct {
+	net.Conn
+	address net.Addr
+}
+
+// RemoteAddr implements net.Conn.
+func (f from) RemoteAddr() net.Addr { return f.address }
+
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {

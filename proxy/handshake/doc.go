@@ -1,2 +1,0 @@
-// Package handshake says why TLS handshakes of clients fail.
-package handshake

@@ -1,0 +1,224 @@
+package limits
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"sluice/test/support/proxytest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// gate is a Listener that makes handshakes.
+type gate struct {
+	*Listener
+	network *proxytest.Listener
+	log     *observer.ObservedLogs
+	metrics *HandshakeMetrics
+	client  *tls.Config // which accepts any certificate
+}
+
+const handshakeTimeout = 5 * time.Second
+
+// shake runs a test with a gate, whose clients may have certificates.
+func shake(t *testing.T, test func(t *testing.T, g *gate)) {
+	t.Helper()
+	pair := certificate(t, 0, 0)
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		g := &gate{
+			network: proxytest.NewListener(), log: logs, metrics: NewHandshakeMetrics(prometheus.NewRegistry()),
+			client: &tls.Config{InsecureSkipVerify: true},
+		}
+		g.Listener = Listen(g.network, ListenerOptions{
+			TLS: &tls.Config{
+				ClientAuth:     tls.RequestClientCert,
+				GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil },
+			},
+			HandshakeTimeout: handshakeTimeout, Memory: NewMemory(1<<30, 1<<20), Failed: g.metrics.Failed("api", zap.New(core)),
+		})
+		test(t, g)
+		_ = g.Listener.Close()
+	})
+}
+
+// connect opens a connection without TLS.
+func (g *gate) connect(t *testing.T) net.Conn {
+	c := g.network.DialFrom("192.0.2.1")
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// failures returns how many failures are counted for a reason.
+func (g *gate) failures(reason string) int {
+	return int(testutil.ToFloat64(g.metrics.errors.WithLabelValues("api", reason)))
+}
+
+// What a certificate takes in memory is up to a hundred times its length, and nobody has to trust it.
+func TestLargeClientCertificatesAreRefused(t *testing.T) {
+	for _, row := range []struct {
+		name             string
+		names, extension int
+		accepted         bool
+	}{
+		{"some names", 100, 8 << 10, true},
+		{"many names", 300, 0, false},
+		{"long", 1, 48 << 10, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pair := certificate(t, row.names, row.extension)
+			shake(t, func(t *testing.T, g *gate) {
+				g.client.Certificates = []tls.Certificate{pair}
+				client := tls.Client(g.connect(t), g.client)
+				ended := make(chan error, 1)
+				go func() {
+					_, err := client.Read(make([]byte, 1))
+					ended <- err
+				}()
+				synctest.Wait()
+				if !row.accepted {
+					if err := <-ended; err == nil || g.failures("mismatched") != 1 {
+						t.Errorf("%v; counted %d", err, g.failures("mismatched"))
+					}
+					return
+				}
+				c, err := g.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = c.Close()
+				<-ended
+			})
+		})
+	}
+}
+
+// A server that made the handshake itself would keep the stack that it needs.
+func TestAcceptedConnectionsHaveDoneTheirHandshakes(t *testing.T) {
+	shake(t, func(t *testing.T, g *gate) {
+		g.connect(t) // a client that says nothing keeps no other out
+		client := tls.Client(g.connect(t), g.client)
+		go func() { _, _ = client.Write([]byte("x")) }()
+		c, err := g.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if !c.(*tls.Conn).ConnectionState().HandshakeComplete {
+			t.Error("the handshake is the server's")
+		}
+		time.Sleep(handshakeTimeout + time.Second) // the end of the handshake's time must not end the connection
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestHandshakesThatFailAreCountedByReason(t *testing.T) {
+	for want, fail := range map[string]func(t *testing.T, g *gate){
+		"closed":  func(t *testing.T, g *gate) { _ = g.connect(t).Close() },
+		"timeout": func(t *testing.T, g *gate) { g.connect(t) },
+		"not-tls": func(t *testing.T, g *gate) {
+			c := g.connect(t)
+			go func() { _, _ = io.WriteString(c, "GET / HTTP/1.1\r\n\r\n") }()
+			if answer, _ := io.ReadAll(c); !strings.HasPrefix(string(answer), "HTTP/1.0 400 ") {
+				t.Errorf("answered %q", answer)
+			}
+		},
+		"mismatched": func(t *testing.T, g *gate) {
+			old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+			if err := tls.Client(g.connect(t), old).HandshakeContext(t.Context()); err == nil {
+				t.Error("accepted")
+			}
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			shake(t, func(t *testing.T, g *gate) {
+				fail(t, g)
+				time.Sleep(handshakeTimeout + time.Second)
+				lines := g.log.All()
+				if g.failures(want) != 1 || testutil.CollectAndCount(g.metrics.errors) != 1 || len(lines) != 1 || lines[0].ContextMap()["reason"] != want {
+					t.Errorf("counted %d, logged %v", g.failures(want), lines)
+				}
+			})
+		})
+	}
+	// An in-memory connection has no buffer in which an alert could wait until the server has written.
+	if got := reasonOf(&net.OpError{Op: "remote error", Err: tls.AlertError(42)}); got != "rejected" {
+		t.Errorf("an alert of the client is %s", got)
+	}
+}
+
+func TestFloodOfFailuresWritesFewLines(t *testing.T) {
+	shake(t, func(t *testing.T, g *gate) {
+		const n = 200
+		for range n {
+			_ = g.connect(t).Close()
+		}
+		time.Sleep(time.Second)
+		if got := g.failures("closed"); got != n || g.log.Len() != SampledLines {
+			t.Errorf("%d are counted, %d lines", got, g.log.Len())
+		}
+	})
+}
+
+func TestCloseEndsHandshakesAndClosesWhatNobodyAccepts(t *testing.T) {
+	shake(t, func(t *testing.T, g *gate) {
+		silent, done := g.connect(t), tls.Client(g.connect(t), g.client)
+		if err := done.HandshakeContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		_ = g.Listener.Close()
+		for _, c := range []net.Conn{silent, done} {
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("read: %v", err)
+			}
+		}
+		if _, err := g.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("accept: %v", err)
+		}
+		synctest.Wait()
+		if n := testutil.CollectAndCount(g.metrics.errors); n > 0 {
+			t.Errorf("counted %d", n)
+		}
+	})
+}
+
+func TestAClientThatFallsSilentKeepsNoProcessor(t *testing.T) {
+	shake(t, func(t *testing.T, g *gate) {
+		for range 8 * runtime.GOMAXPROCS(0) {
+			go tls.Client(deaf{g.connect(t)}, g.client).HandshakeContext(t.Context())
+		}
+		synctest.Wait()
+		client := tls.Client(g.connect(t), g.client)
+		go func() { _ = client.HandshakeContext(t.Context()) }()
+		c, err := g.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	})
+}
+
+// deaf is a connection whose client never reads.
+type deaf struct{ net.Conn }
+
+// Read implements net.Conn.
+func (d deaf) Read([]byte) (int, error) {
+	time.Sleep(handshakeTimeout / 2)
+	return 0, net.ErrClosed
+}
