@@ -21,7 +21,7 @@ type Need struct {
 	Bytes   int64        // length of the response, about
 	Small   bool         // the read costs the apiserver little
 	Rest    int64        // after Exactly: length of the response and of those that probably follow
-	MayPass func() bool  // asked before the read passes; nil if the read may not pass
+	MayPass bool         // a proof may be refused by a Pass
 	Scope   *cache.Scope // an inventory of the scope would do; nil if only a proof of the whole resource does
 	// Patient: the read waits until its context ends, although others have waited in vain or the apiserver cannot be
 	// reached. AtAnyPrice: besides, an inventory may be taken that is not cheap.
@@ -39,7 +39,7 @@ type Answer struct {
 // question returns the question about the need after a step.
 func (n *Need) question(after Step) Question {
 	return Question{
-		After: after, Get: n.Get, Small: n.Small, MayForward: n.MayPass != nil, Patient: n.Patient,
+		After: after, Get: n.Get, Small: n.Small, MayForward: n.MayPass, Patient: n.Patient,
 		Scoped: n.Scope != nil, Work: readWork(n.Bytes),
 	}
 }

@@ -47,20 +47,9 @@ func (f *Fence) Foresee(n Need) Do {
 	return Next(q, facts).Do
 }
 
-// next decides the action for a need after a step. A read that may not pass after all is decided about again.
-func (f *Fence) next(n *Need, after Step) Action {
-	q := n.question(after)
-	next := f.decide(q)
-	if next.Do == Forward && n.MayPass != nil && !n.MayPass() {
-		n.MayPass, q.MayForward = nil, false
-		next = f.decide(q)
-	}
-	return next
-}
-
 // proveFor is Prove for a read that is under way.
 func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err error) {
-	switch next := f.next(&n, Arrived).Do; {
+	switch next := f.decide(n.question(Arrived)).Do; {
 	case next == Forward:
 		return a, read.pass()
 	case next == Refuse && n.What == State:
@@ -80,10 +69,10 @@ func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err
 	case f.store.ProvesHistory(a.Version):
 		a.Proof = UpToDate
 		return a, nil
-	case f.waitBriefly(ctx, a.Version, f.next(&n, Known).For):
+	case f.waitBriefly(ctx, a.Version, f.decide(n.question(Known)).For):
 		a.Proof = f.proofOf(a.Version)
 		return a, nil
-	case n.MayPass != nil && f.next(&n, Waited).Do == Forward:
+	case n.MayPass && f.decide(n.question(Waited)).Do == Forward:
 		return a, read.pass()
 	}
 	a.Proof, err = f.confirm(ctx, a.Version)

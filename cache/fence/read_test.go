@@ -270,16 +270,3 @@ func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
 		}
 	})
 }
-
-// A read that the caller does not let pass has been refused: to ask again would claim room again.
-func TestAReadIsAskedOnceWhetherItMayPass(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
-		a.writeElsewhere()
-		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()} // so that it may pass whenever Next is asked
-		asked := 0
-		_, err := f.Prove(t.Context(), Need{Small: true, MayPass: func() bool { asked++; return false }})
-		if err != nil || asked != 1 {
-			t.Errorf("asked %d times, %v", asked, err)
-		}
-	})
-}

@@ -63,7 +63,7 @@ func byRule(ctx context.Context, f *Fence, n Need) (Answer, error) {
 	if n.Patient {
 		n.Scope = &cache.Scope{Namespace: "ns"}
 	} else {
-		n.MayPass = func() bool { return true }
+		n.MayPass = true
 	}
 	return f.Prove(ctx, n)
 }

@@ -6,13 +6,14 @@
 //
 // A read goes down through packages of its own:
 //
-//	LIST   plan -> fresh (the proof) -> snapshot -> encode (memoized segments) -> list
-//	WATCH  plan -> fresh -> cursor -> watch (event, bookmark, recheck, drain)
+//	LIST   plan -> fresh (the proof) -> snapshot -> list -> body -> encode (memoized segments)
+//	WATCH  plan -> fresh -> cursor -> watch (event, bookmark, recheck, drain) -> body
 //
 //	plan     the request becomes a plan: which objects, at which version, in which format
 //	fresh    a state of the store is proven recent enough
 //	encode   objects become bytes, once for all readers
-//	list     lists and gets: head, items and tail, with deadlines, compressed if they are long
+//	body     text and blocks are written, with deadlines, compressed if they are long
+//	list     lists and gets: head, items and tail
 //	watch    watches: a cursor, and the loop that delivers its events
 //	outcome  the outcomes of a read
 //

@@ -89,7 +89,11 @@ func (h *Handler) SetWatches(recheck time.Duration, compress bool) { h.watches.S
 // its first byte, so that the client cannot take a part for the whole response.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, q := request.From(r.Context()), h.newAttempt()
-	if err := h.read(w, r, info, q); err != nil {
+	err := errAgain
+	for err == errAgain {
+		err = h.try(w, r, info, q)
+	}
+	if err != nil {
 		h.answer(w, r, info, q, err)
 	}
 }
@@ -125,25 +129,10 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Inf
 	h.options.Next.ServeHTTP(w, r)
 }
 
-// read serves the request, and tries again when the cache has changed. An error is a Pass, a
-// Forwarded or a Refused of outcome if nothing has been written yet.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
-	for {
-		p, err := h.try(w, r, info, q)
-		if reason, passes := err.(outcome.Pass); passes && (h.options.Away == nil || !h.options.Away()) {
-			err = h.afford(r.Context(), p, q, reason)
-		}
-		if _, claims := err.(outcome.Forwarded); !claims {
-			q.end()
-		}
-		if err != errAgain {
-			return err
-		}
-	}
-}
-
-// try is read for a request that is tried once.
-func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) (*plan.Plan, error) {
+// try serves the request. An error is errAgain, or a Pass, a Forwarded or a Refused of outcome, if nothing has been
+// written yet.
+func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
+	q.Away = h.options.Away != nil && h.options.Away()
 	p, err := h.plan(r, info, q)
 	switch {
 	case err != nil:
@@ -154,12 +143,23 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 	default:
 		err = h.lists.List(w, r, p, &q.Attempt)
 	}
-	if reason, ok := err.(outcome.Pass); ok && h.options.Features.ShardSelector {
-		if refused := refuseShard(p, reason); refused != nil {
-			return p, refused
+	switch passes := err.(type) {
+	case outcome.Pass:
+		if refused := refuseShard(p, passes); h.options.Features.ShardSelector && refused != nil {
+			err = refused
+		} else if !q.Away {
+			err = h.afford(r.Context(), p, q, passes)
+		}
+	case outcome.Forwarded:
+		if p.Verb != negotiate.Get && !q.enters(p, h.places(p.Estimate().Bytes)) { // a get costs next to nothing
+			passes.Stay()
+			q.Stays, err = true, errAgain
 		}
 	}
-	return p, err
+	if _, passes := err.(outcome.Forwarded); !passes {
+		q.end()
+	}
+	return err
 }
 
 // plan returns the plan for a request, with the reason why the read passes. The plan then has the parsed fields.
@@ -175,5 +175,13 @@ func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan.P
 	if p.ConsistentGet() {
 		return p, h.consistentGet(r, p, q)
 	}
-	return p, h.plans.Resolve(r, p, q.deadline)
+	return p, h.resolve(r, p, q)
+}
+
+// resolve completes a plan. Patience begins after the review of the caller.
+func (h *Handler) resolve(r *http.Request, p *plan.Plan, q *attempt) error {
+	if err := h.plans.Authorize(r, p); err != nil {
+		return err
+	}
+	return h.plans.Resolve(r, p, q.deadline())
 }

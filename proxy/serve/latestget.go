@@ -26,5 +26,5 @@ func (h *Handler) consistentGet(r *http.Request, p *plan.Plan, q *attempt) error
 	if c.Fence.Foresee(need) == fence.Forward {
 		return q.Forward(p, c.Fence.Forward(need.Bytes))
 	}
-	return h.plans.Resolve(r, p, q.deadline)
+	return h.resolve(r, p, q)
 }

@@ -54,8 +54,9 @@ const (
 	resultRefused      passResult = "refused"
 )
 
-func (m *Metrics) budgeted(reason outcome.Pass, result passResult) {
-	m.passes.WithLabelValues(string(reason), string(result)).Inc()
+// budgeted returns the counter of the reads with an outcome.
+func (m *Metrics) budgeted(reason outcome.Pass, result passResult) prometheus.Counter {
+	return m.passes.WithLabelValues(string(reason), string(result))
 }
 
 // passed returns the gauge of open watches that pass for a reason. The apiserver must have accepted the

@@ -45,9 +45,7 @@ type attempt struct {
 
 func (h *Handler) newAttempt() *attempt {
 	now := time.Now()
-	q := &attempt{handler: h}
-	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs.Since(now), Began: now, Away: h.options.Away}
-	return q
+	return &attempt{handler: h, Attempt: fresh.Attempt{Proofs: h.options.Metrics.proofs.Since(now), Began: now}}
 }
 
 // deadline returns until when the request may wait. Its patience begins with the first call: reviews of its caller that took
@@ -65,23 +63,11 @@ func (q *attempt) enters(p *plan.Plan, places int) (entered bool) {
 	return entered
 }
 
-// Room implements Budget.
-func (q *attempt) Room(p *plan.Plan, bytes int64) bool {
-	return p.Verb == negotiate.Get || q.leave != nil || q.enters(p, q.handler.places(bytes)) // a get costs next to nothing
-}
-
 // end gives the places back that the request has.
 func (q *attempt) end() {
 	if q.leave != nil {
 		q.leave()
 		q.leave = nil
-	}
-}
-
-// Served implements Budget.
-func (q *attempt) Served() {
-	if q.reason != "" {
-		q.handler.options.Metrics.budgeted(q.reason, resultWaitedServed)
 	}
 }
 
@@ -142,7 +128,7 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 		return q.pass(reason)
 	}
 	if time.Until(q.deadline()) > 0 {
-		q.reason = reason
+		q.reason, q.Waited = reason, h.options.Metrics.budgeted(reason, resultWaitedServed)
 		if again := h.await(ctx, p, q, reason, n); again {
 			return errAgain
 		}
@@ -153,7 +139,7 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 	case ctx.Err() != nil:
 		return reason // the client has gone
 	}
-	h.options.Metrics.budgeted(reason, resultRefused)
+	h.options.Metrics.budgeted(reason, resultRefused).Inc()
 	return refusePass(p, reason)
 }
 
@@ -191,9 +177,9 @@ func (h *Handler) await(ctx context.Context, p *plan.Plan, q *attempt, reason ou
 // pass returns the error of a read that passes.
 func (q *attempt) pass(reason outcome.Pass) error {
 	if m := q.handler.options.Metrics; q.reason == "" {
-		m.budgeted(reason, resultPassed)
+		m.budgeted(reason, resultPassed).Inc()
 	} else {
-		m.budgeted(q.reason, resultWaitedPassed)
+		m.budgeted(q.reason, resultWaitedPassed).Inc()
 	}
 	return outcome.Forwarded{Pass: reason}
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -336,6 +337,26 @@ func TestPatienceBeginsAfterTheReviewOfTheCaller(t *testing.T) {
 		time.Sleep(time.Second)
 		if again := q.deadline(); !again.Equal(until) {
 			t.Errorf("the deadline has moved by %s", again.Sub(until))
+		}
+	})
+}
+
+// A proof costs the apiserver less than the places for which others wait.
+func TestASmallReadWithoutAPlaceIsProven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, places := range []int{1, 0} {
+			e := newEnv(t, servetest.Foos(3), Options{Queue: limits.NewQueue(1, 0)})
+			if places == 0 {
+				leave, _ := e.handler.options.Queue.TryEnter(limits.Caller{Group: "other"}, 1)
+				defer leave()
+			}
+			e.Apiserver.Set(9, 9) // a second watch proves it
+			if got := e.Do(httptest.NewRecorder(), e.Request(servetest.FooList, nil)); (got.Reason == "small-read") != (places > 0) {
+				t.Errorf("with %d places: %+v", places, got)
+			}
+			if stats := e.Resource.Fence.Stats(); stats.Forwarded != places {
+				t.Errorf("%d reads are charged with %d places", stats.Forwarded, places)
+			}
 		}
 	})
 }

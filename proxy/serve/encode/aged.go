@@ -59,7 +59,7 @@ func (e *Segments) agedBlock(coding splice.Coding, r tree.Run) (*splice.Block, e
 	if v, ok := r.Recall(key); ok {
 		return e.renewed(v.(*agedBlock), coding, r)
 	}
-	text, err := e.text(r, new([]byte))
+	text, err := e.text(r)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (e *Segments) renewed(b *agedBlock, coding splice.Coding, r tree.Run) (*spl
 	if block, ok := b.at(e.Format.now()); ok {
 		return block, nil
 	}
-	text, err := e.text(r, new([]byte))
+	text, err := e.text(r)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,7 @@
 // items of a list or as initial events, and keeps their text and their compressed blocks with the segments:
 //
 //	format.go    one format of one resource
-//	segments.go  the memos of segments; aged.go those of Tables, whose ages change; pretty.go those of
-//	             indented text
+//	segments.go  the memos of segments; aged.go those of Tables, whose ages change
 //	frames.go    the compressed frames of events
 //
 // A memo belongs to exactly the objects that its readers may see whole: a segment, or the part of it that a

@@ -20,7 +20,6 @@ type Format struct {
 	*codec.Writer
 	resource *codec.Resource
 	now      func() time.Time // as of which ages are
-	compact  *Format          // of the same format without Pretty; nil if this is compact
 	failed   atomic.Bool      // an object cannot be written, so that reads in this format pass
 }
 
@@ -53,12 +52,6 @@ func FormatFor(c *resources.CachedResource, f codec.Format) (*Format, error) {
 		e.now = time.Now
 	}
 	var err error
-	if f.Pretty {
-		f.Pretty = false
-		if e.compact, err = FormatFor(c, f); err != nil {
-			return nil, err
-		}
-	}
 	if e.Writer, err = codec.NewWriter(&c.Resource, key.format); err != nil {
 		return nil, err
 	}
@@ -84,14 +77,12 @@ func (e *Format) AppendObject(dst, data []byte) ([]byte, error) {
 
 // AppendEvent implements cache.Encoder.
 func (e *Format) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	dst, err := e.At(e.now()).AppendEvent(dst, t.String(), o.Data, false)
-	return dst, e.check(err)
+	return e.AppendEventOf(dst, t, o, false)
 }
 
-// AppendFirst appends the first event of a watch. In a Table format only this event carries the
-// column definitions.
-func (e *Format) AppendFirst(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	dst, err := e.At(e.now()).AppendEvent(dst, t.String(), o.Data, true)
+// AppendEventOf appends an event. In a Table format only the first event of a watch carries the column definitions.
+func (e *Format) AppendEventOf(dst []byte, t cache.Type, o *tree.Object, first bool) ([]byte, error) {
+	dst, err := e.At(e.now()).AppendEvent(dst, t.String(), o.Data, first)
 	return dst, e.check(err)
 }
 
@@ -99,13 +90,7 @@ func (e *Format) AppendFirst(dst []byte, t cache.Type, o *tree.Object) ([]byte, 
 func (e *Format) Shareable() bool { return !e.Format().AgesWithTime() }
 
 // Memoizable reports whether the bytes of an object, or all of them but the ages, stay the same.
-func (e *Format) Memoizable() bool { return e.Shareable() || e.agesApart() }
-
-// agesApart reports whether the memoized texts have no ages: of Tables that are indented, the
-// compact ones.
-func (e *Format) agesApart() bool {
-	return e.Format().AgesApart() || e.compact != nil && e.compact.Format().AgesApart()
-}
+func (e *Format) Memoizable() bool { return e.Shareable() || e.Format().AgesApart() }
 
 // Copies reports whether objects are written as they are stored.
 func (e *Format) Copies() bool {

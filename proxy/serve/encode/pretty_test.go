@@ -3,7 +3,6 @@ package encode_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,28 +45,6 @@ func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The text of 10,000 pods fits into the default budget once, but not indented.
-func TestPrettyListsAreMadeOfTheMemosOfCompactOnes(t *testing.T) {
-	lists := func(accept string, limit int64) (compact, both int64) {
-		budget := tree.NewBudget(limit)
-		e := handlertest.New(t, servetest.Tables(t, 2000), serve.Options{Encoded: budget})
-		list := func(pretty bool) int64 {
-			e.Get(fmt.Sprint(servetest.FooList, "?resourceVersion=0&pretty=", pretty), http.Header{"Accept": {accept}})
-			return budget.Used()
-		}
-		return list(false), list(true)
-	}
-	for _, accept := range []string{servetest.AsMetadata, servetest.AsTable} {
-		ample, memoized := lists(accept, 1<<30)
-		if memoized <= ample {
-			t.Errorf("%s: memos have %d bytes, %d with the pretty list", accept, ample, memoized)
-		}
-		if compact, both := lists(accept, ample); compact != ample || both != ample {
-			t.Errorf("%s: memos have %d bytes of %d, %d with the pretty list", accept, compact, ample, both)
-		}
-	}
 }
 
 // An object that expands many times does so among others too.

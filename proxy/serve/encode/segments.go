@@ -47,15 +47,11 @@ func (e *Segments) MemoizesBlock(r tree.Run) bool {
 
 // MemoizesText reports whether the text of the run is memoized: not if encoding costs no more than keeping
 // the text would, and not if all of the text depends on the time. The texts of large objects, if
-// they are whole, would soon fill the budget, which their compressed blocks do not. Of an indented list
-// the compact text is memoized.
+// they are whole, and indented texts would soon fill the budget, which their compressed blocks do not.
 func (e *Segments) MemoizesText(r tree.Run) bool {
-	if compact := e.compact(); compact != nil {
-		return compact.MemoizesText(r)
-	}
 	f := e.Format.Format()
 	cheap := f.Encoding == codec.Protobuf || e.Format.Copies()
-	long := f.WholeObjects() && r.Segment.Bytes() > tree.SegmentBytes
+	long := f.WholeObjects() && r.Segment.Bytes() > tree.SegmentBytes || f.Pretty
 	return e.Format.Memoizable() && (r.Whole() || e.selects) && !cheap && !long
 }
 
@@ -66,36 +62,16 @@ func (e *Segments) Pays(r tree.Run) bool { return r.Whole() || e.selects && r.Re
 // Parts yields the text of a run that is shared, in pieces that are valid until the next one. The
 // caller must not change them.
 func (e *Segments) Parts(r tree.Run) (iter.Seq[[]byte], error) {
-	var scratch *[]byte
-	if e.Format.compact != nil {
-		scratch = scratches.Get().(*[]byte)
-	}
-	text, err := e.text(r, scratch)
+	text, err := e.text(r)
 	if err != nil {
 		return nil, err
 	}
-	if scratch == nil && len(text.Ages) == 0 {
-		return func(yield func([]byte) bool) { yield(text.Bytes) }, nil
-	}
-	now := e.Format.now()
-	return func(yield func([]byte) bool) {
-		for part := range text.Parts(now) {
-			if !yield(part) {
-				return // the connection may still read the buffer
-			}
-		}
-		if scratch != nil {
-			recycle(scratch, *scratch)
-		}
-	}, nil
+	return text.Parts(e.Format.now()), nil
 }
 
-// text returns the encoded objects of a run that is shared, of Tables without their ages, memoized if MemoizesText. Indented
-// text that is not may be in scratch. The caller must not change it.
-func (e *Segments) text(r tree.Run, scratch *[]byte) (*table.Text, error) {
-	if compact := e.compact(); compact != nil {
-		return e.indented(compact, r, scratch)
-	}
+// text returns the encoded objects of a run that is shared, of Tables without their ages, memoized if MemoizesText. The
+// caller must not change it.
+func (e *Segments) text(r tree.Run) (*table.Text, error) {
 	if !e.MemoizesText(r) {
 		return e.encode(r.Objects())
 	}
@@ -115,7 +91,7 @@ func (e *Segments) text(r tree.Run, scratch *[]byte) (*table.Text, error) {
 // encode encodes objects, of Tables without their ages.
 func (e *Segments) encode(objects []*tree.Object) (*table.Text, error) {
 	text, apart := new(table.Text), *e
-	if e.Format.agesApart() {
+	if e.Format.Format().AgesApart() {
 		apart.writer = e.writer.Ageless(&text.Ages)
 	}
 	var err error
@@ -135,7 +111,7 @@ func (e *Segments) Block(coding splice.Coding, r tree.Run) (*splice.Block, error
 	switch {
 	case !e.MemoizesBlock(r):
 		return e.compress(coding, r.Objects())
-	case e.Format.agesApart():
+	case e.Format.Format().AgesApart():
 		return e.agedBlock(coding, r)
 	}
 	v, err := r.Memo(e.budget, memoKey{e.Format, e.events, coding}, func(objects []*tree.Object) (any, int64, error) {
@@ -161,27 +137,35 @@ func (e *Segments) append(dst []byte, objects []*tree.Object) ([]byte, error) {
 	for i, o := range objects {
 		switch {
 		case e.events:
-			dst, err = e.appendEvent(dst, o)
+			dst, err = e.writer.AppendEvent(dst, cache.Added.String(), o.Data, false)
 		case i > 0:
-			dst, err = e.AppendItem(append(dst, e.writer.Separator()...), o)
+			dst, err = e.writer.AppendItem(append(dst, e.writer.Separator()...), o.Data)
 		default:
-			dst, err = e.AppendItem(dst, o)
+			dst, err = e.writer.AppendItem(dst, o.Data)
 		}
 		if err != nil {
-			return dst, err
+			return dst, e.Format.check(err)
 		}
 	}
 	return dst, nil
 }
 
-// appendEvent appends the ADDED event of an object, which must not be the first event of its watch.
-func (e *Segments) appendEvent(dst []byte, o *tree.Object) ([]byte, error) {
-	dst, err := e.writer.AppendEvent(dst, cache.Added.String(), o.Data, false)
+// Append appends an object of a read. The first event of a watch of Tables has the columns.
+func (e *Segments) Append(dst []byte, o *tree.Object, first bool) ([]byte, error) {
+	if e.events {
+		return e.Format.AppendEventOf(dst, cache.Added, o, first)
+	}
+	dst, err := e.Format.At(e.Format.now()).AppendItem(dst, o.Data)
 	return dst, e.Format.check(err)
 }
 
-// AppendItem appends one object as an item of a list.
-func (e *Segments) AppendItem(dst []byte, o *tree.Object) ([]byte, error) {
-	dst, err := e.writer.AppendItem(dst, o.Data)
-	return dst, e.Format.check(err)
+// Separator returns the text between two objects.
+func (e *Segments) Separator() string {
+	if e.events {
+		return ""
+	}
+	return e.Format.Separator()
 }
+
+// Verbatim reports whether objects are written as they are stored.
+func (e *Segments) Verbatim() bool { return !e.events && e.Format.Verbatim() }

@@ -86,7 +86,7 @@ func TestItemsOfAListAreNoInitialEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := e.text(run, nil)
+			text, err := e.text(run)
 			if err != nil {
 				t.Fatal(err)
 			}

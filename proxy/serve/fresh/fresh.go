@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sluice/cache"
 	"sluice/cache/fence"
 	"sluice/proxy/serve/outcome"
@@ -19,25 +21,17 @@ const (
 	ProofLimit = 3 * time.Second
 )
 
-// Budget bounds the cost of passed reads at the apiserver.
-type Budget interface {
-	// Room reports whether a read that does not wait for room may pass now.
-	Room(p *plan.Plan, bytes int64) bool
-	// Served takes note that the cache shows the read.
-	Served()
-}
-
 // Attempt is the state of a request while it is tried again until the cache can show the read or it passes.
 type Attempt struct {
-	Budget Budget
 	Proofs Proofs
 	Began  time.Time
+	Stays  bool               // it does not pass where a proof would cost more: the apiserver has no place for it
+	Waited prometheus.Counter // counts the read once the cache shows it; nil if it has not waited
 	// Version is the version that a most recent read must reach, once it is known: the retry must not have to wait for
 	// a newer one.
 	Version uint64
 	Learn   func() // keeps that the apiserver has allowed this get
-	// Away reports whether the apiserver does not answer; nil if it is not known. A proof is not waited for then.
-	Away func() bool
+	Away    bool   // the apiserver does not answer: a proof is not waited for
 	// Known is a time at which the newest state of the store was known to be the apiserver's. It must be set before
 	// the state is taken, so that no state seems younger than it is; zero for reads of a version that they name.
 	Known time.Time
@@ -93,17 +87,16 @@ func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcom
 	if a.filledSince(p) {
 		return outcome.FilledSince, nil
 	}
-	if a.Away != nil && a.Away() {
+	if a.Away {
 		return "", outcome.NotProvenInTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProofLimit)
 	defer cancel()
 	cost := p.Estimate()
-	n := fence.Need{Version: p.Version, Current: a.Version, Get: p.ConsistentGet(), Bytes: cost.Bytes, Small: cost.Small}
-	if mayPass {
-		n.MayPass = func() bool { return a.Budget.Room(p, n.Bytes) }
-	}
-	answer, err := p.Resource.Fence.Prove(ctx, n)
+	answer, err := p.Resource.Fence.Prove(ctx, fence.Need{
+		Version: p.Version, Current: a.Version, Get: p.ConsistentGet(), Bytes: cost.Bytes, Small: cost.Small,
+		MayPass: mayPass && !a.Stays,
+	})
 	if p.Match == plan.MatchMostRecent {
 		a.Version = cmp.Or(answer.Version, a.Version)
 	}

@@ -14,20 +14,33 @@ import (
 	"sluice/proxy/serve/plan"
 )
 
-// Head sets the headers of a response from the cache, and its outcome. The caller must know
-// that the body can be encoded: after it, the request cannot pass any more. The version is the version of the state
-// that the response shows, or the one that a watch starts from.
-func (a *Attempt) Head(h http.Header, p *plan.Plan, reason outcome.Hit, version uint64) {
+// Head is the beginning of a response from the cache. The zero Head sets nothing.
+type Head struct {
+	Attempt *Attempt
+	Plan    *plan.Plan
+	Reason  outcome.Hit
+	Version uint64 // of the state that the response shows, or from which a watch starts
+}
+
+// Set sets the headers of the response, and its outcome. The caller must know that the body can be encoded: after it, the
+// request cannot pass any more.
+func (h Head) Set(header http.Header) {
+	p := h.Plan
+	if p == nil {
+		return
+	}
 	p.Info.Outcome = request.Outcome{
-		Source: request.SourceCache, Reason: string(reason), Format: p.Format.Format().Encoding.String(),
-		AsOf: request.AsOf{Version: version, Known: a.Known, Proof: string(reason)},
+		Source: request.SourceCache, Reason: string(h.Reason), Format: p.Format.Format().Encoding.String(),
+		AsOf: request.AsOf{Version: h.Version, Known: h.Attempt.Known, Proof: string(h.Reason)},
 	}
-	a.Budget.Served()
-	response.Headers(h, &p.Info.Parsed)
+	if h.Attempt.Waited != nil {
+		h.Attempt.Waited.Inc()
+	}
+	response.Headers(header, &p.Info.Parsed)
 	for _, warning := range warnings(p.Resource) {
-		h.Add("Warning", warning)
+		header.Add("Warning", warning)
 	}
-	h.Set("Content-Type", p.Format.ContentType(p.Verb == negotiate.Watch))
+	header.Set("Content-Type", p.Format.ContentType(p.Verb == negotiate.Watch))
 }
 
 // staleAfter is how long the watch of a store may be disconnected before responses warn of it.

@@ -7,6 +7,7 @@ import (
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/body"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/plan"
@@ -20,9 +21,10 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 		return err
 	}
 	state := p.Resource.Store.Snapshot()
+	head := fresh.Head{Attempt: a, Plan: p, Reason: reason, Version: state.Version}
 	o := state.Get(p.Key())
 	if o == nil {
-		a.Head(w.Header(), p, reason, state.Version)
+		head.Set(w.Header())
 		response.Error(w, r, apierrors.NewNotFound(p.Resource.Resource.GroupResource(), p.Read.Name))
 		return nil
 	}
@@ -36,20 +38,19 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 			return err
 		}
 	}
-	out := newResponseWriter(w, r, work, encode.Growth*int64(len(o.Data)), func(h http.Header) { a.Head(h, p, reason, state.Version) })
-	defer out.release()
-	out.track(p.Info)
-	if err = out.reserve(); err == nil && long {
-		err = out.claim(longest)
+	out := body.New(w, head, p.Info, work, response.Accepted(r.Header), encode.Growth*int64(len(o.Data)))
+	defer out.Release()
+	if err = out.Reserve(); err == nil && long {
+		err = out.Claim(longest)
 	}
 	if err == nil {
-		out.buf, err = p.Format.AppendObject(out.buf, o.Data)
+		out.Text, err = p.Format.AppendObject(out.Text, o.Data)
 	}
 	if err == nil {
-		err = out.count()
+		err = out.Count()
 	}
 	if err == nil {
-		_, err = out.finish()
+		_, err = out.Finish()
 	}
-	return out.outcome(p, err)
+	return out.Outcome(err)
 }

@@ -7,8 +7,9 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
-	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/response"
+	"sluice/proxy/serve/body"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
@@ -41,11 +42,10 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if p.Selection.Filter != nil && p.Selection.Indexed == nil && p.Options.Limit == 0 {
 		p.Info.Scanned = int64(state.Count(p.Selection.Keys) - l.count)
 	}
-	e := encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)
-	out := newResponseWriter(w, r, work, encode.Growth*l.bytes, func(h http.Header) { a.Head(h, p, reason, state.Version) })
-	defer out.release()
-	out.track(p.Info)
-	return out.outcome(p, l.write(out, e))
+	head := fresh.Head{Attempt: a, Plan: p, Reason: reason, Version: state.Version}
+	out := body.New(w, head, p.Info, work, response.Accepted(r.Header), encode.Growth*l.bytes)
+	defer out.Release()
+	return out.Outcome(l.write(out, encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)))
 }
 
 // snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
@@ -62,15 +62,15 @@ func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snaps
 }
 
 // write writes the list. Of a long one, compressed blocks are written as they are memoized.
-func (l *contents) write(out *responseWriter, e *encode.Segments) error {
+func (l *contents) write(out *body.Body, e *encode.Segments) error {
 	size, err := l.itemsSize(e)
 	if err != nil {
 		return err
 	}
-	blocks := l.bytes >= encode.BlocksPay && out.accepted != splice.Identity && e.Format.Memoizable()
-	written, err := l.writeItems(&itemsWriter{responseWriter: out, segments: e, blocks: blocks}, size)
+	blocks := l.bytes >= encode.BlocksPay && e.Format.Memoizable()
+	written, err := l.writeItems(&body.Items{Body: out, Segments: e, Blocks: blocks}, size)
 	if !written && err == nil {
-		_, err = l.writeItems(&itemsWriter{responseWriter: out, segments: e}, size)
+		_, err = l.writeItems(&body.Items{Body: out, Segments: e}, size)
 	}
 	return err
 }
@@ -85,7 +85,7 @@ func (l *contents) itemsSize(e *encode.Segments) (size int, err error) {
 	measure := func(o *tree.Object) error {
 		n, ok := e.Format.ItemSize(o.Data)
 		if !ok {
-			item, err := e.AppendItem(scratch[:0], o)
+			item, err := e.Append(scratch[:0], o, false)
 			if err != nil {
 				return err
 			}
@@ -106,88 +106,13 @@ func (l *contents) itemsSize(e *encode.Segments) (size int, err error) {
 
 // writeItems writes the head, the items and the tail. It reports false, with nothing written, if the list is too
 // short for its blocks.
-func (l *contents) writeItems(w *itemsWriter, size int) (bool, error) {
-	w.buf = w.segments.Format.AppendListHead(w.buf, l.meta, l.count, size)
+func (l *contents) writeItems(w *body.Items, size int) (bool, error) {
+	w.Text = w.Segments.Format.AppendListHead(w.Text, l.meta, l.count, size)
 	for r := range l.runs {
-		if err := w.run(r); err != nil {
+		if err := w.Run(r); err != nil {
 			return false, err
 		}
 	}
-	w.buf = w.segments.Format.AppendListTail(w.buf, l.meta, l.count)
-	return w.finish()
-}
-
-// itemsWriter writes the items of a list, shared ones out of the memo.
-type itemsWriter struct {
-	*responseWriter
-	segments  *encode.Segments
-	blocks    bool   // compressed, where they are memoized
-	separator string // before the next item
-}
-
-func (w *itemsWriter) separate() {
-	w.buf = append(w.buf, w.separator...)
-	w.separator = w.segments.Format.Separator()
-}
-
-// run writes the items of a run.
-func (w *itemsWriter) run(r tree.Run) error {
-	if err := w.work.Next(); err != nil {
-		return err
-	}
-	switch pays := w.segments.Pays(r); {
-	case pays && w.blocks && w.segments.MemoizesBlock(r):
-		b, err := w.segments.Block(w.accepted, r)
-		if err != nil {
-			return err
-		}
-		w.separate()
-		return w.addBlock(b)
-	case pays && w.segments.MemoizesText(r):
-		return w.shared(r)
-	}
-	for _, o := range r.Objects() {
-		if err := w.item(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// shared writes the memoized text of a run.
-func (w *itemsWriter) shared(r tree.Run) error {
-	parts, err := w.segments.Parts(r)
-	if err != nil {
-		return err
-	}
-	w.separate()
-	for part := range parts {
-		if err := w.add(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// item writes an item that is not shared.
-func (w *itemsWriter) item(o *tree.Object) error {
-	if err := w.work.Next(); err != nil {
-		return err
-	}
-	w.separate()
-	if w.segments.Format.Verbatim() {
-		return w.add(o.Data)
-	}
-	if err := w.reserve(); err != nil {
-		return err
-	}
-	var err error
-	w.buf, err = w.segments.AppendItem(w.buf, o)
-	if err != nil {
-		return err
-	}
-	if err := w.count(); err != nil {
-		return err
-	}
-	return w.spill()
+	w.Text = w.Segments.Format.AppendListTail(w.Text, l.meta, l.count)
+	return w.Finish()
 }

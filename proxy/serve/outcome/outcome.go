@@ -106,6 +106,13 @@ func (f Forwarded) Begun(status int) {
 	}
 }
 
+// Stay takes back that the read passes.
+func (f Forwarded) Stay() {
+	if f.Read != nil {
+		f.Read.Answered() // nothing is charged
+	}
+}
+
 // End ends the read when the response has ended.
 func (f Forwarded) End() {
 	if f.Read != nil {

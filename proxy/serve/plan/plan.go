@@ -118,9 +118,8 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	return p, nil
 }
 
-// Resolve completes a plan, or returns why the read passes. It waits for a store that is being filled, at most
-// until the deadline, for which it asks when the caller has been reviewed. Checks that cost little come first.
-func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) error {
+// Authorize returns why a read passes that its caller may not make, or that is not served whoever makes it.
+func (o *Options) Authorize(r *http.Request, p *Plan) error {
 	if _, reason := o.Resources.Look(p.Read.GroupVersionResource); reason == resources.Excluded {
 		return outcome.Pass(reason) // it passes in any case, and the apiserver authorizes it
 	}
@@ -134,7 +133,13 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline func() time.Time) e
 	case r.Header.Get("Origin") != "":
 		return outcome.OtherOrigin
 	}
-	if err := p.lookup(r.Context(), o.Resources, deadline()); err != nil {
+	return nil
+}
+
+// Resolve completes an authorized plan, or returns why the read passes. It waits for a store that is being filled, at
+// most until the deadline. Checks that cost little come first.
+func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
+	if err := p.lookup(r.Context(), o.Resources, deadline); err != nil {
 		return err
 	}
 	streaming := p.Options.SendInitialEvents != nil

@@ -52,7 +52,10 @@ func planned(e *servetest.Env, o Options, r *http.Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, o.Resolve(r, p, func() time.Time { return time.Time{} })
+	if err := o.Authorize(r, p); err != nil {
+		return nil, err
+	}
+	return p, o.Resolve(r, p, time.Time{})
 }
 
 // The token of such a list is relative to another prefix at the apiserver.

@@ -9,7 +9,10 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/proxy/request"
+	"sluice/proxy/serve/body"
 	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/fresh"
 	"sluice/test/support/servetest"
 )
 
@@ -40,17 +43,14 @@ func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 				}
 				for _, coding := range []splice.Coding{splice.Identity, splice.Gzip, splice.Zstd} {
 					w := httptest.NewRecorder()
-					if coding != splice.Identity {
-						w.Header().Set("Content-Encoding", coding.String())
-					}
-					out := newWriter(w, nil, coding)
-					if err := out.begin(); err != nil {
+					out := body.NewWatch(w, fresh.Head{}, new(request.Info), nil, coding, 0)
+					if err := out.Start(true); err != nil {
 						t.Fatal(err)
 					}
-					if err := encoder.WriteAged(nil, e, kind, out.write); err != nil {
+					if err := encoder.WriteAged(nil, e, kind, out.Write); err != nil {
 						t.Fatal(err)
 					}
-					out.end()
+					out.End()
 					if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 						t.Errorf("%v %v later in %v: got %s, want %s", kind, d, coding, got, want)
 					}

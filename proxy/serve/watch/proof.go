@@ -48,114 +48,87 @@ func (p *proof) Done() <-chan struct{} {
 	return p.done
 }
 
-// Stop ends the wait.
-func (p *proof) Stop() {
-	if p != nil {
-		p.cancel()
-		<-p.done
-	}
-}
-
-// awaitProof begins to wait for the proof that the initial events need, if they need one. A second watch
-// of another Sluice waits for a proof too.
-func (l *loop) awaitProof(ctx context.Context) {
-	need := fence.Need{Patient: true}
-	switch {
-	case l.probes():
-		need = fence.Need{What: fence.History}
-	case l.initialEventsEnd != unproven:
-		return
-	case l.mayTakeOwnInventory():
-		need.Scope = &l.plan.Selection.Scope
-	}
-	if l.proofLimit.IsZero() {
-		l.proofLimit = time.Now().Add(fresh.ProofLimit)
-	}
-	l.proof = startProof(ctx, l.proofLimit, l.plan, need)
-}
-
-// mayTakeOwnInventory reports whether the watch has a scope of its own whose inventory has not been taken. That is
-// tried once: if the watch has not delivered the listed state, the events that it lacks are on their way.
-func (l *loop) mayTakeOwnInventory() bool {
-	return l.inventory == nil && l.plan.Selection.Scope != (cache.Scope{})
-}
-
-// secondWatchLife is the longest life of a watch that is taken for a second watch. It is too short for
+// secondWatchLife is the longest life of a watch that is taken for a second watch of another Sluice. It is too short for
 // anything else than to receive a bookmark.
 const secondWatchLife = 3 * time.Second
 
-// probes reports whether the watch is there to receive a bookmark soon.
-func (l *loop) probes() bool {
-	o := &l.plan.Options
-	return l.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= secondWatchLife
-}
-
-// proven takes the answer of the fence, and reports whether the watch goes on. Without a proof in time
-// the initial events end with an error, as at the apiserver: the client then lists.
-func (l *loop) proven() bool {
-	answer, err, began := l.proof.answer, l.proof.err, l.proof.began
-	l.proof.Stop()
-	l.proof = nil
-	if l.initialEventsEnd == 0 {
-		if err = l.sendBookmark(); err != nil {
-			l.endWith(err)
-		}
-		return err == nil
-	}
-	if err == nil {
-		l.proofs.Proven(string(answer.Proof))
-		if answer.Inventory == nil { // the inventory of a scope proves only the scope
-			l.plan.Resource.Proven(began)
-		}
-		l.initialEventsEnd, l.inventory = answer.Version, cmp.Or(answer.Inventory, l.inventory)
-		return true
-	}
+// awaitProof begins to wait for the proof that the initial events need, if they need one. A second watch waits for a
+// proof too.
+func (s *source) awaitProof(ctx context.Context) {
+	o, need := &s.plan.Options, fence.Need{Patient: true}
 	switch {
-	case errors.Is(err, cache.ErrClosed):
-		return l.endAs(request.StoreRebuilt)
-	case l.r.Context().Err() != nil:
-		return l.endAs(request.ClientClosed)
-	default:
-		l.proofs.Proven(string(outcome.NotProvenInTime))
-		late := apierrors.NewTimeoutError("", response.RetryAfter)
-		late.ErrStatus.Message = message.NotProven.Say()
-		l.writeError(late)
-		return l.endAs(request.APIServerAway)
+	case s.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= secondWatchLife:
+		need = fence.Need{What: fence.History}
+	case s.initialEventsEnd != unproven:
+		return
+	case s.inventory == nil && s.plan.Selection.Scope != (cache.Scope{}):
+		// The inventory of the watch's own scope is tried once: if the watch has not delivered the listed state, the events
+		// that it lacks are on their way.
+		need.Scope = &s.plan.Selection.Scope
+	}
+	if s.proofLimit.IsZero() {
+		s.proofLimit = time.Now().Add(fresh.ProofLimit)
+	}
+	s.proof = startProof(ctx, s.proofLimit, s.plan, need)
+}
+
+// stopProof ends the wait.
+func (s *source) stopProof() {
+	if s.proof != nil {
+		s.proof.cancel()
+		<-s.proof.done
+		s.proof = nil
 	}
 }
 
-// writeError writes an ERROR event, before the watch ends.
-func (l *loop) writeError(err *apierrors.StatusError) {
-	l.buf = l.plan.Format.AppendErrorEvent(l.buf[:0], &err.ErrStatus)
-	if l.out.write(l.buf) == nil {
-		_ = l.out.flush() // an error means that the client has gone
+// proven takes the answer of the fence. Without a proof in time the initial events end with an error, as at the
+// apiserver: the client then lists.
+func (s *source) proven(ctx context.Context) error {
+	answer, err, began := s.proof.answer, s.proof.err, s.proof.began
+	s.stopProof()
+	switch {
+	case err == nil:
+		s.proofs.Proven(string(answer.Proof))
+		if answer.Inventory == nil { // the inventory of a scope proves only the scope
+			s.plan.Resource.Proven(began)
+		}
+		s.initialEventsEnd, s.inventory = answer.Version, cmp.Or(answer.Inventory, s.inventory)
+		return nil
+	case errors.Is(err, cache.ErrClosed):
+		return ended(request.StoreRebuilt)
+	case ctx.Err() != nil:
+		return ended(request.ClientClosed)
 	}
+	s.proofs.Proven(string(outcome.NotProvenInTime))
+	late := apierrors.NewTimeoutError("", response.RetryAfter)
+	late.ErrStatus.Message = message.NotProven.Say()
+	return late
 }
 
 // initialEventsProven reports whether the initial events have ended: everything up to a version that is
 // proven recent has been delivered, or the delivered state is the one that an inventory has confirmed.
-func (l *loop) initialEventsProven() bool {
-	if l.inventory != nil {
-		if version := l.cursor.SkipToInventory(l.inventory); version > 0 {
-			l.delivered = max(l.delivered, version)
+func (s *source) initialEventsProven() bool {
+	if s.inventory != nil {
+		if version := s.cursor.SkipToInventory(s.inventory); version > 0 {
+			s.delivered = max(s.delivered, version)
 			return true
 		}
 	}
-	if l.initialEventsEnd == unproven {
+	if s.initialEventsEnd == unproven {
 		return false
 	}
-	if l.delivered < l.initialEventsEnd {
-		l.delivered = max(l.delivered, l.cursor.SkipToConfirmed())
+	if s.delivered < s.initialEventsEnd {
+		s.delivered = max(s.delivered, s.cursor.SkipToConfirmed())
 	}
-	return l.delivered >= l.initialEventsEnd
+	return s.delivered >= s.initialEventsEnd
 }
 
 // restartProof waits for another proof if the state that was confirmed is not the one that this watch
 // has delivered, because late events have followed.
-func (l *loop) restartProof(ctx context.Context) {
-	if l.initialEventsEnd == 0 || l.proof != nil {
+func (s *source) restartProof(ctx context.Context) {
+	if s.initialEventsEnd == 0 || s.proof != nil {
 		return
 	}
-	l.initialEventsEnd = unproven
-	l.awaitProof(ctx)
+	s.initialEventsEnd = unproven
+	s.awaitProof(ctx)
 }

@@ -43,12 +43,6 @@ func TestTimerFiresForWhatIsDueFirst(t *testing.T) {
 	}
 }
 
-// noBudget lets nothing pass.
-type noBudget struct{}
-
-func (noBudget) Room(*plan.Plan, int64) bool { return false }
-func (noBudget) Served()                     {}
-
 // Columns are sent with the first event only, so a watch cannot announce that they have changed.
 func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +51,7 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 		o := plan.Options{Resources: e, Access: e.Access}
 		p, err := o.Parse(r, request.From(r.Context()))
 		if err == nil {
-			err = o.Resolve(r, p, func() time.Time { return time.Time{} })
+			err = o.Resolve(r, p, time.Time{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -65,10 +59,12 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 		s := &Server{Access: e.Access, Resources: e, Metrics: NewMetrics(nil, []string{"group", "version", "resource"})}
 		s.Set(time.Minute, false)
 		c := &servetest.WatchClient{Done: make(chan struct{})}
-		l, err := s.open(c, r, p, &fresh.Attempt{Budget: noBudget{}, Proofs: fresh.NewMetrics(nil).Since(time.Now()), Began: time.Now()})
+		a := &fresh.Attempt{Proofs: fresh.NewMetrics(nil).Since(time.Now()), Began: time.Now()}
+		from, err := open(r.Context(), p, a)
 		if err != nil {
 			t.Fatal(err)
 		}
+		l := s.newWatch(c, r, a, from)
 		changed := make(chan struct{})
 		l.columnsChanged = changed
 		go func() {

@@ -9,6 +9,9 @@ import (
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
+	"sluice/proxy/request"
+	"sluice/proxy/serve/body"
+	"sluice/proxy/serve/fresh"
 )
 
 // Text costs what it was before a watch compressed it.
@@ -23,10 +26,10 @@ func TestWatchesThatCompressTakeTurnsAsOthersDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel() // now a watch ends where it would wait for its turn
-		w := newWriter(httptest.NewRecorder(), cpu.Work(ctx, limits.Caller{Group: "jane"}, 1), coding)
+		w := body.NewWatch(httptest.NewRecorder(), fresh.Head{}, new(request.Info), cpu.Work(ctx, limits.Caller{Group: "jane"}, 1), coding, 0)
 		var err error
 		for ; err == nil && pieces[coding] < 100; pieces[coding]++ {
-			err = w.write(make([]byte, piece))
+			err = w.Write(make([]byte, piece))
 		}
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("coding %v: %v after %d pieces", coding, err, pieces[coding])

@@ -1,4 +1,4 @@
-package list
+package body
 
 import (
 	"bytes"
@@ -11,37 +11,33 @@ import (
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/fresh"
 	"sluice/test/support/servetest"
 )
 
-// newTestResponse returns a responseWriter for a client that accepts a coding, where its bytes go,
-// and how often the headers were set.
-func newTestResponse(accepts string) (*responseWriter, *httptest.ResponseRecorder, *int) {
+// newTestBody returns the body of a response to a client that accepts a coding, and where its bytes go.
+func newTestBody(accepts string) (*Body, *httptest.ResponseRecorder) {
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.Header.Set("Accept-Encoding", accepts)
-	started := 0
-	return newResponseWriter(w, r, nil, encode.PieceSize, func(http.Header) { started++ }), w, &started
+	return New(w, fresh.Head{}, new(request.Info), nil, response.Accepted(http.Header{"Accept-Encoding": {accepts}}), encode.PieceSize), w
 }
 
 func TestTextIsWrittenInOrder(t *testing.T) {
 	for range 50 {
 		for _, coding := range servetest.Codings {
-			out, w, started := newTestResponse(coding)
-			var encoded int64
-			out.encoded = &encoded
+			out, w := newTestBody(coding)
 			var want []byte
 			for range rand.N(50) {
 				text := bytes.Repeat([]byte{byte(rand.Uint32())}, rand.N(1<<(2+rand.N(17))))
 				want = append(want, text...)
 				var err error
 				if rand.N(2) == 0 {
-					err = out.add(text)
+					err = out.Add(text)
 				} else {
-					if err = out.reserve(); err == nil {
-						out.buf = append(out.buf, text...)
+					if err = out.Reserve(); err == nil {
+						out.Text = append(out.Text, text...)
 						err = out.spill()
 					}
 				}
@@ -49,20 +45,20 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := out.finish(); err != nil {
+			if _, err := out.Finish(); err != nil {
 				t.Fatal(err)
 			}
 			compressed := w.Header().Get("Content-Encoding") != ""
-			if long := coding != "" && len(want) > response.CompressFrom; *started != 1 || compressed != long {
-				t.Errorf("%q: %d bytes, headers set %d times, compressed %v", coding, len(want), *started, compressed)
+			if long := coding != "" && len(want) > response.CompressFrom; compressed != long {
+				t.Errorf("%q: %d bytes, compressed %v", coding, len(want), compressed)
 			}
-			if compressed && encoded != int64(len(want)) || !compressed && encoded != 0 {
+			if encoded := out.info.Encoded; compressed && encoded != int64(len(want)) || !compressed && encoded != 0 {
 				t.Errorf("%q: %d bytes counted before compression, of %d", coding, encoded, len(want))
 			}
 			if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 				t.Errorf("%q: %d bytes, want %d", coding, len(got), len(want))
 			}
-			out.release()
+			out.Release()
 		}
 	}
 }
@@ -70,36 +66,36 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 func TestHeadersAreSentWithTheFirstByte(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		write func(*responseWriter) error
+		write func(*Body) error
 		sent  bool
 	}{
-		{"nothing", func(*responseWriter) error { return nil }, false},
-		{"a piece", func(out *responseWriter) error { return out.add(make([]byte, encode.PieceSize)) }, false},
-		{"more than a piece", func(out *responseWriter) error { return out.add(make([]byte, encode.PieceSize+1)) }, true},
-		{"gathered text", func(out *responseWriter) error { out.buf = make([]byte, encode.PieceSize); return out.spill() }, false},
-		{"more gathered text", func(out *responseWriter) error { out.buf = make([]byte, encode.PieceSize+1); return out.spill() }, true},
-		{"an empty body", func(out *responseWriter) error { _, err := out.finish(); return err }, true},
+		{"nothing", func(*Body) error { return nil }, false},
+		{"a piece", func(out *Body) error { return out.Add(make([]byte, encode.PieceSize)) }, false},
+		{"more than a piece", func(out *Body) error { return out.Add(make([]byte, encode.PieceSize+1)) }, true},
+		{"gathered text", func(out *Body) error { out.Text = make([]byte, encode.PieceSize); return out.spill() }, false},
+		{"more gathered text", func(out *Body) error { out.Text = make([]byte, encode.PieceSize+1); return out.spill() }, true},
+		{"an empty body", func(out *Body) error { _, err := out.Finish(); return err }, true},
 		{"short blocks", blocksOf(encode.PieceSize), false},
 		{"long blocks", blocksOf(encode.PieceSize + 1), true},
 	} {
 		for _, coding := range servetest.Codings[1:] {
-			out, w, started := newTestResponse(coding)
+			out, w := newTestBody(coding)
 			if err := row.write(out); err != nil {
 				t.Fatal(err)
 			}
-			if sent := *started == 1; sent != row.sent || out.started != row.sent || !row.sent && (w.Body.Len() > 0 || len(w.Header()) > 0) {
-				t.Errorf("%s in %s: headers sent %v, want %v", row.name, coding, sent, row.sent)
+			if out.started != row.sent || !row.sent && (w.Body.Len() > 0 || len(w.Header()) > 0) {
+				t.Errorf("%s in %s: headers sent %v, want %v", row.name, coding, out.started, row.sent)
 			}
 		}
 	}
 }
 
 // blocksOf adds blocks of so many bytes of text.
-func blocksOf(n int) func(*responseWriter) error {
-	return func(out *responseWriter) error {
+func blocksOf(n int) func(*Body) error {
+	return func(out *Body) error {
 		for rest := n; rest > 0; rest -= 1 << 10 {
 			b := out.accepted.Compress(nil, make([]byte, min(rest, 1<<10)))
-			if err := out.addBlock(&b); err != nil {
+			if err := out.Block(&b); err != nil {
 				return err
 			}
 		}
@@ -109,17 +105,17 @@ func blocksOf(n int) func(*responseWriter) error {
 
 func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 	for _, coding := range servetest.Codings[1:] {
-		out, w, _ := newTestResponse(coding)
+		out, w := newTestBody(coding)
 		if err := blocksOf(encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
-		if written, err := out.finish(); written || err != nil {
+		if written, err := out.Finish(); written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
-		if err := out.add([]byte("text")); err != nil {
+		if err := out.Add([]byte("text")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := out.finish(); err != nil {
+		if _, err := out.Finish(); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.Body.String(); got != "text" || w.Header().Get("Content-Encoding") != "" {
@@ -130,17 +126,15 @@ func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 
 func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 	for _, coding := range servetest.Codings[1:] {
-		out, w, _ := newTestResponse(coding)
-		var encoded int64
-		out.encoded = &encoded
+		out, w := newTestBody(coding)
 		if err := blocksOf(10 * encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
-		if written, err := out.finish(); !written || err != nil {
+		if written, err := out.Finish(); !written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
-		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || encoded != int64(len(got)) {
-			t.Errorf("%s: %d bytes, counted as %d before compression", coding, len(got), encoded)
+		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || out.info.Encoded != int64(len(got)) {
+			t.Errorf("%s: %d bytes, counted as %d before compression", coding, len(got), out.info.Encoded)
 		}
 	}
 }
@@ -156,19 +150,19 @@ func TestTextTakesTurnsByItsLengthBeforeCompression(t *testing.T) {
 			}
 			short := cpu.Work(t.Context(), limits.Caller{Group: "short"}, 0)
 			defer short.Rest()
-			out, w, _ := newTestResponse(coding)
-			out.work = short
+			out, w := newTestBody(coding)
+			out.Work = short
 			var written atomic.Int64
 			done := make(chan error, 1)
 			go func() {
 				for written.Load() < 10<<20 {
-					if err := out.add(make([]byte, 2*encode.PieceSize)); err != nil {
+					if err := out.Add(make([]byte, 2*encode.PieceSize)); err != nil {
 						done <- err
 						return
 					}
 					written.Add(2 * encode.PieceSize)
 				}
-				_, err := out.finish()
+				_, err := out.Finish()
 				done <- err
 			}()
 			synctest.Wait()
@@ -188,11 +182,11 @@ func TestTextTakesTurnsByItsLengthBeforeCompression(t *testing.T) {
 
 // A slow reader of memoized text must not hold a buffer besides it.
 func TestSharedTextNeedsNoBuffer(t *testing.T) {
-	out, _, _ := newTestResponse("")
-	if err := out.add(make([]byte, 10*encode.PieceSize)); err != nil {
+	out, _ := newTestBody("")
+	if err := out.Add(make([]byte, 10*encode.PieceSize)); err != nil {
 		t.Fatal(err)
 	}
-	if n := cap(out.buf); n != 0 {
+	if n := cap(out.Text); n != 0 {
 		t.Errorf("the buffer has %d bytes", n)
 	}
 }
