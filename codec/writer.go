@@ -21,7 +21,7 @@ type Writer struct {
 	resource *Resource
 	format   Format
 	encoder  objectEncoder
-	framer   framer
+	framing  framing.Framing
 	bookmark bookmark.Encoder
 }
 
@@ -41,11 +41,11 @@ func NewWriter(r *Resource, f Format) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bookmarks of %s %s: %w", r.APIVersion(), r.Resource, err)
 	}
-	in, err := newFramer(r, f)
+	around, err := newFraming(r, f)
 	if err != nil {
 		return nil, fmt.Errorf("lists of %s %s as %s %s: %w", r.APIVersion(), r.Resource, f.Encoding, f.Shape, err)
 	}
-	return &Writer{resource: r, format: f, encoder: e, framer: in, bookmark: b}, nil
+	return &Writer{resource: r, format: f, encoder: e, framing: around, bookmark: b}, nil
 }
 
 func newBookmarkEncoder(r *Resource) (bookmark.Encoder, error) {
@@ -97,18 +97,12 @@ func (w *Writer) Sorted() bool {
 
 // AppendObject appends the response to a get.
 func (w *Writer) AppendObject(dst, src []byte) ([]byte, error) {
-	return w.framer.AppendObject(dst, src, w.encoder)
+	return w.framing.AppendObject(dst, src, w.encoder)
 }
 
 // AppendItem appends one item of a list.
 func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) {
-	return w.framer.AppendItem(dst, src, w.encoder)
-}
-
-// AppendIndented appends items of a list, as the Writer of the format without Pretty has written them with
-// separators between them. The format must be Pretty. The places are those of json.AppendBoundedIndent.
-func (w *Writer) AppendIndented(dst, items []byte, places []int) ([]byte, error) {
-	return w.framer.(*framing.PrettyJSON).AppendItems(dst, items, places)
+	return w.framing.AppendItem(dst, src, w.encoder)
 }
 
 // ItemSize returns the number of bytes that AppendItem appends for src, and false if that is unknown without
@@ -129,18 +123,18 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 }
 
 // Separator returns the separator of two items; it may be empty.
-func (w *Writer) Separator() string { return w.framer.Separator() }
+func (w *Writer) Separator() string { return w.framing.Separator() }
 
 // AppendListHead appends the beginning of a list of n items. size is the number of bytes of all items as
 // AppendItem appended them; only Protobuf, whose envelope contains it, uses it. Tables omit the
 // shardInfo of meta, and up to Kubernetes 1.37 lists of metadata and of custom resources do (KEP-5866).
 func (w *Writer) AppendListHead(dst []byte, meta metav1.ListMeta, n, size int) []byte {
-	return w.framer.AppendListHead(dst, w.listMeta(&meta), n, size)
+	return w.framing.AppendListHead(dst, w.listMeta(&meta), n, size)
 }
 
 // AppendListTail appends the end of a list of n items.
 func (w *Writer) AppendListTail(dst []byte, meta metav1.ListMeta, n int) []byte {
-	return w.framer.AppendListTail(dst, w.listMeta(&meta), n)
+	return w.framing.AppendListTail(dst, w.listMeta(&meta), n)
 }
 
 func (w *Writer) listMeta(meta *metav1.ListMeta) *metav1.ListMeta {
@@ -155,7 +149,7 @@ func (w *Writer) listMeta(meta *metav1.ListMeta) *metav1.ListMeta {
 // that one carries the column definitions of a Table, so events of Tables must not be shared between
 // first and later ones. YAML has no events.
 func (w *Writer) AppendEvent(dst []byte, typ string, src []byte, first bool) ([]byte, error) {
-	return w.framer.AppendEvent(dst, typ, src, w.encoder, first)
+	return w.framing.AppendEvent(dst, typ, src, w.encoder, first)
 }
 
 // AppendBookmark appends a BOOKMARK event with the resource version rv. Its object is the zero object of
@@ -173,10 +167,10 @@ func (w *Writer) AppendBookmark(dst []byte, rv string, initialEventsEnd, first b
 		t.include = IncludeMetadata
 		e = t
 	}
-	return w.framer.AppendEvent(dst, string(watch.Bookmark), object, e, first)
+	return w.framing.AppendEvent(dst, string(watch.Bookmark), object, e, first)
 }
 
 // AppendErrorEvent appends an ERROR event. Its object is the Status, in Tables and metadata too.
 func (w *Writer) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
-	return w.framer.AppendErrorEvent(dst, completeStatus(s))
+	return w.framing.AppendErrorEvent(dst, completeStatus(s))
 }

@@ -11,7 +11,6 @@ import (
 // a list have none (wire.md 3).
 type CBOR struct{ List List }
 
-// AppendObject appends the response to a get.
 func (c *CBOR) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	base := len(dst)
 	dst, err := e.AppendObject(append(dst, cbor.SelfDescribed...), src, true)
@@ -21,16 +20,13 @@ func (c *CBOR) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendItem appends an item of a list.
 func (c *CBOR) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return e.AppendItem(dst, src)
 }
 
-// Separator returns the separator of two items: nothing.
 func (c *CBOR) Separator() string { return "" }
 
-// AppendListHead appends everything except the n items, which come last. Lengths are definite, so nothing
-// has to be closed.
+// AppendListHead appends everything except the n items, which come last. Lengths are definite, so there is no tail.
 func (c *CBOR) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	if n == 0 && c.List.NullWhenEmpty {
 		n = -1
@@ -40,10 +36,8 @@ func (c *CBOR) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byt
 	return dst
 }
 
-// AppendListTail appends nothing.
 func (c *CBOR) AppendListTail(dst []byte, _ *metav1.ListMeta, _ int) []byte { return dst }
 
-// AppendEvent appends a watch event.
 func (c *CBOR) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error) {
 	base := len(dst)
 	dst, err := e.AppendObject(cbor.AppendEventHead(dst, typ), src, first)
@@ -53,7 +47,6 @@ func (c *CBOR) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, 
 	return dst, nil
 }
 
-// AppendErrorEvent appends an ERROR event.
 func (c *CBOR) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
 	dst = cbor.AppendEventHead(dst, string(watch.Error))
 	dst, _ = cbor.AppendFromJSON(dst, statusJSON(s)) // which is well-formed

@@ -1,11 +1,10 @@
 // Package framing puts objects into responses: single objects, lists and watch events, in each encoding
 // of the Kubernetes API, byte for byte as kube-apiserver does.
 //
-// There is one type per encoding: [JSON], [PrettyJSON], [YAML], [CBOR] and [Protobuf], all with the same
-// methods. The objects themselves come from an [ObjectEncoder], which knows nothing of the text
-// around them; a [List] has the metadata around the items of a list.
+// There is one [Framing] per encoding: [JSON], [PrettyJSON], [YAML], [CBOR] and [Protobuf]. The objects
+// themselves come from an [ObjectEncoder], which knows nothing of the text around them; a [List] has the
+// metadata around the items of a list.
 //
-// Invariants. Every method appends to dst and returns it; on an error dst comes back as long as it was.
-// The types must not be changed after they were made and are then safe for concurrent use. The
-// package does not know resources or formats: package codec, above it, chooses.
+// Invariants. The types must not be changed after they were made and are then safe for concurrent use.
+// The package does not know resources or formats: package codec, above it, chooses.
 package framing

@@ -12,17 +12,8 @@ import (
 	sjson "sluice/codec/json"
 )
 
-// methods are those that all encodings share.
-type methods interface {
-	AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error)
-	AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error)
-	AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error)
-	AppendListHead(dst []byte, meta *metav1.ListMeta, n, size int) []byte
-	AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte
-}
-
-func encodings(l List) map[string]methods {
-	return map[string]methods{
+func encodings(l List) map[string]Framing {
+	return map[string]Framing{
 		"json": &JSON{List: l}, "pretty": &PrettyJSON{JSON{List: l}}, "yaml": &YAML{list: l},
 		"cbor": &CBOR{List: l}, "protobuf": &Protobuf{List: l},
 	}
@@ -84,11 +75,11 @@ func TestPrettyListIsTheIndentedList(t *testing.T) {
 		{APIVersion: "meta.k8s.io/v1", Kind: "Table", ColumnDefinitions: []byte(`[{"name":"Name"}]`)},
 	} {
 		for n := range 3 {
-			write := func(f methods) (out []byte) {
+			write := func(f Framing) (out []byte) {
 				out = f.AppendListHead(nil, meta, n, 0)
 				for i := range n {
 					if i > 0 {
-						out = append(out, f.(interface{ Separator() string }).Separator()...)
+						out = append(out, f.Separator()...)
 					}
 					out, _ = f.AppendItem(out, []byte(`{"a":[1,{}]}`), Passthrough{})
 				}

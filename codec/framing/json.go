@@ -10,7 +10,6 @@ import (
 // JSON is compact JSON. Single objects and lists end with a newline, and each event is a line.
 type JSON struct{ List List }
 
-// AppendObject appends the response to a get.
 func (j *JSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	dst, err := e.AppendObject(dst, src, true)
 	if err != nil {
@@ -19,25 +18,20 @@ func (j *JSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return append(dst, '\n'), nil
 }
 
-// AppendItem appends an item of a list.
 func (j *JSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return e.AppendItem(dst, src)
 }
 
-// Separator returns the separator of two items.
 func (j *JSON) Separator() string { return "," }
 
-// AppendListHead appends the beginning of a list of n items.
 func (j *JSON) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	return j.List.appendJSONHead(dst, meta, n)
 }
 
-// AppendListTail appends the end of a list of n items.
 func (j *JSON) AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	return append(j.List.appendJSONTail(dst, meta, n), '\n')
 }
 
-// AppendEvent appends a watch event.
 func (j *JSON) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error) {
 	base := len(dst)
 	dst, err := e.AppendObject(appendEventHead(dst, typ), src, first)
@@ -47,7 +41,6 @@ func (j *JSON) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, 
 	return append(dst, "}\n"...), nil
 }
 
-// AppendErrorEvent appends an ERROR event.
 func (j *JSON) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
 	dst = append(appendEventHead(dst, string(watch.Error)), statusJSON(s)...)
 	return append(dst, "}\n"...)

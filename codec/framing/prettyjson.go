@@ -1,6 +1,8 @@
 package framing
 
 import (
+	"bytes"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/internal/scratch"
@@ -14,40 +16,42 @@ type PrettyJSON struct{ JSON }
 // itemDepth is the level at which the items of a list are indented.
 const itemDepth = 2
 
-// AppendObject appends the response to a get.
 func (p *PrettyJSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendObject(b, src, true) }, indented(0))
 }
 
-// AppendItem appends an item of a list.
 func (p *PrettyJSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendItem(b, src) }, indented(itemDepth))
 }
 
 // indented returns a function that indents an object at a level.
 func indented(depth int) func(dst, src []byte) ([]byte, error) {
-	return func(dst, src []byte) ([]byte, error) { return json.AppendBoundedIndent(dst, src, depth, nil) }
+	return func(dst, src []byte) ([]byte, error) { return json.AppendIndent(dst, src, depth) }
 }
 
-// AppendItems appends items of a compact list, with its separators between them. The places are those of
-// json.AppendBoundedIndent.
-func (p *PrettyJSON) AppendItems(dst, items []byte, places []int) ([]byte, error) {
-	return json.AppendBoundedIndent(dst, items, itemDepth, places)
-}
-
-// Separator returns the separator of two items.
 func (p *PrettyJSON) Separator() string { return ",\n    " }
 
-// AppendListHead appends the beginning of a list of n items.
 func (p *PrettyJSON) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
-	return json.AppendIndent(dst, p.List.appendJSONHead(nil, meta, n), 0)
+	head, _ := p.around(meta, n)
+	return append(dst, head...)
 }
 
-// AppendListTail appends the end of a list of n items.
 func (p *PrettyJSON) AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
-	depth := 1
+	_, tail := p.around(meta, n)
+	return append(dst, tail...)
+}
+
+// around returns the text before and after the items of a list of n items.
+func (p *PrettyJSON) around(meta *metav1.ListMeta, n int) (head, tail []byte) {
+	const items = `"\u0000"` // stands for all items; nothing after them is spelled so
+	compact := p.List.appendJSONHead(nil, meta, n)
 	if n > 0 {
-		depth = itemDepth
+		compact = append(compact, items...)
 	}
-	return json.AppendIndent(dst, p.List.appendJSONTail(nil, meta, n), depth)
+	text, _ := json.AppendIndent(nil, p.List.appendJSONTail(compact, meta, n), 0) // well-formed, and flat
+	if n == 0 {
+		return text, nil
+	}
+	i := bytes.LastIndex(text, []byte(items))
+	return text[:i], text[i+len(items):]
 }

@@ -19,7 +19,6 @@ type Protobuf struct {
 	ItemsFirst bool
 }
 
-// AppendObject appends the response to a get.
 func (p *Protobuf) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return raw(dst, src, e, true, func(dst, raw []byte) []byte {
 		return proto.AppendEnvelope(dst, p.APIVersion, p.Kind, raw)
@@ -36,7 +35,6 @@ func raw(dst, src []byte, e ObjectEncoder, first bool, add func(dst, raw []byte)
 		func(dst, raw []byte) ([]byte, error) { return add(dst, raw), nil })
 }
 
-// AppendItem appends an item of a list.
 func (p *Protobuf) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return raw(dst, src, e, true, func(dst, raw []byte) []byte {
 		if p.ItemsFirst {
@@ -46,11 +44,9 @@ func (p *Protobuf) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) 
 	})
 }
 
-// Separator returns the separator of two items: nothing.
 func (p *Protobuf) Separator() string { return "" }
 
-// AppendListHead appends the beginning of a list, up to its first item. size is the length in bytes of all items as
-// AppendItem appended them: the envelope contains it.
+// AppendListHead needs the size, which the envelope contains.
 func (p *Protobuf) AppendListHead(dst []byte, meta *metav1.ListMeta, _, size int) []byte {
 	size += protowire.SizeTag(1) + protowire.SizeBytes(meta.Size())
 	dst = proto.AppendEnvelopeHead(dst, p.List.APIVersion, p.List.Kind, size)
@@ -60,7 +56,6 @@ func (p *Protobuf) AppendListHead(dst []byte, meta *metav1.ListMeta, _, size int
 	return appendListMetaField(dst, 1, meta)
 }
 
-// AppendListTail appends the end of a list, after its last item.
 func (p *Protobuf) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
 	if p.ItemsFirst {
 		dst = appendListMetaField(dst, 2, meta)
@@ -68,14 +63,12 @@ func (p *Protobuf) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []by
 	return proto.AppendEnvelopeTail(dst)
 }
 
-// AppendEvent appends a watch event.
 func (p *Protobuf) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error) {
 	return raw(dst, src, e, first, func(dst, raw []byte) []byte {
 		return proto.AppendEvent(dst, typ, p.APIVersion, p.Kind, raw)
 	})
 }
 
-// AppendErrorEvent appends an ERROR event.
 func (p *Protobuf) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
 	raw, _ := s.Marshal() // into a buffer of its size, so it cannot fail
 	return proto.AppendEvent(dst, string(watch.Error), "v1", "Status", raw)

@@ -29,20 +29,16 @@ func NewYAML(list List) (y *YAML, err error) {
 	return y, err
 }
 
-// AppendObject appends the response to a get.
 func (y *YAML) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendObject(b, src, true) }, yaml.AppendFromJSON)
 }
 
-// AppendItem appends an item of a list.
 func (y *YAML) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendItem(b, src) }, yaml.AppendItem)
 }
 
-// Separator returns the separator of two items: nothing, for an item ends its line.
 func (y *YAML) Separator() string { return "" }
 
-// AppendListHead appends the beginning of a list of n items.
 func (y *YAML) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	dst = appendText(dst, "apiVersion", y.list.APIVersion)
 	if y.list.ColumnDefinitions != nil {
@@ -55,7 +51,6 @@ func (y *YAML) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byt
 	return append(append(dst, y.list.member()...), ":\n"...)
 }
 
-// AppendListTail appends the end of a list of n items.
 func (y *YAML) AppendListTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
 	if y.list.ColumnDefinitions != nil {
 		return dst
@@ -69,12 +64,10 @@ func (y *YAML) appendKindAndMetadata(dst []byte, meta *metav1.ListMeta) []byte {
 	return appendMember(dst, "metadata", y.list.appendListMeta(nil, meta))
 }
 
-// AppendEvent returns ErrNoStream.
 func (y *YAML) AppendEvent(dst []byte, _ string, _ []byte, _ ObjectEncoder, _ bool) ([]byte, error) {
 	return dst, ErrNoStream
 }
 
-// AppendErrorEvent appends nothing.
 func (y *YAML) AppendErrorEvent(dst []byte, _ *metav1.Status) []byte { return dst }
 
 // appendMember appends a member whose value is short JSON of the apiserver's own, so that it cannot fail.

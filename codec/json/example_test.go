@@ -23,22 +23,3 @@ func ExampleAppendWithoutManagedFields() {
 	fmt.Printf("%s\n", out)
 	// Output: {"metadata":{"name":"web-0"},"spec":{}}
 }
-
-// A list is indented in pieces: up to its first item, each item, and the rest.
-func ExampleAppendIndent() {
-	out := json.AppendIndent(nil, []byte(`{"kind":"PodList","items":[`), 0)
-	out = json.AppendIndent(out, []byte(`{"metadata":{"name":"web-0"}}`), 2)
-	out = json.AppendIndent(out, []byte(`]}`), 2)
-	fmt.Printf("%s\n", out)
-	// Output:
-	// {
-	//   "kind": "PodList",
-	//   "items": [
-	//     {
-	//       "metadata": {
-	//         "name": "web-0"
-	//       }
-	//     }
-	//   ]
-	// }
-}

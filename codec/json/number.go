@@ -2,7 +2,7 @@ package json
 
 import (
 	"bytes"
-	"math"
+	stdjson "encoding/json"
 	"strconv"
 	"unsafe"
 )
@@ -29,16 +29,8 @@ func (v Value) Float() (f float64, ok bool) {
 	return f, err == nil
 }
 
-// AppendFloat appends a finite number as encoding/json prints a float64: with an exponent only below
-// 1e-6 and from 1e21.
+// AppendFloat appends a finite number as encoding/json prints it.
 func AppendFloat(dst []byte, f float64) []byte {
-	format := byte('f')
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		format = 'e'
-	}
-	dst = strconv.AppendFloat(dst, f, format, -1, 64)
-	if n := len(dst); format == 'e' && string(dst[n-4:n-1]) == "e-0" {
-		dst = append(dst[:n-2], dst[n-1]) // e-09 becomes e-9
-	}
-	return dst
+	b, _ := stdjson.Marshal(f)
+	return append(dst, b...)
 }

@@ -85,6 +85,9 @@ func plainRun(b []byte, i int) int {
 	return i
 }
 
+// IsPlain reports whether AppendString writes s as it is, which it also may if s has bytes beyond ASCII.
+func IsPlain(s []byte) bool { return plainRun(s, 0) == len(s) }
+
 // skipValue skips the value at b[i]; b[i] must not be space.
 func skipValue(b []byte, i int) int {
 	if i < 0 || i >= len(b) {

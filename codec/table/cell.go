@@ -26,21 +26,11 @@ func quoted(p printer) cell {
 // again.
 func (r *row) quote(dst []byte, start int) []byte {
 	text := dst[start+1:]
-	if plain(text) {
+	if json.IsPlain(text) {
 		return append(dst, '"')
 	}
 	r.scratch = append(r.scratch[:0], text...)
 	return json.AppendString(dst[:start], r.scratch)
-}
-
-// plain reports whether text needs no escapes inside a JSON string.
-func plain(text []byte) bool {
-	for _, c := range text {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			return false
-		}
-	}
-	return true
 }
 
 // unset is printed for an optional field that is not set.

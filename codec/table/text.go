@@ -3,7 +3,6 @@ package table
 import (
 	"encoding/binary"
 	"iter"
-	"slices"
 	"time"
 )
 
@@ -45,24 +44,6 @@ func (t *Text) AppendAt(dst []byte, now time.Time) []byte {
 		dst = append(dst, part...)
 	}
 	return dst
-}
-
-// Indented returns the text with other white space between its tokens, as indent appends it to dst. Each of places is an
-// offset in a string of src, which indent replaces by that of the same place in its output.
-func (t *Text) Indented(dst []byte, indent func(dst, src []byte, places []int) ([]byte, error)) (*Text, error) {
-	places := make([]int, len(t.Ages))
-	for i := range places {
-		places[i] = t.Ages[i].At
-	}
-	text, err := indent(dst, t.Bytes, places)
-	if err != nil {
-		return nil, err
-	}
-	out := &Text{Bytes: text[len(dst):], Ages: slices.Clone(t.Ages)}
-	for i := range out.Ages {
-		out.Ages[i].At = places[i] - len(dst)
-	}
-	return out, nil
 }
 
 // appendEscaped appends a duration as part of a JSON string.

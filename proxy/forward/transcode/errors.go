@@ -46,7 +46,7 @@ func hasCBOR(code int) bool { return code != http.StatusUnauthorized && code != 
 // appendStatus appends an error, given in JSON, in another format.
 func appendStatus(dst, src []byte, f codec.Format) ([]byte, error) {
 	if f.Encoding == codec.JSON && f.Pretty {
-		return json.AppendIndent(dst, src, 0), nil
+		return json.AppendIndent(dst, src, 0)
 	}
 	return codec.AppendFromJSON(dst, src, f.Encoding)
 }

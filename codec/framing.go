@@ -1,23 +1,9 @@
 package codec
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import "sluice/codec/framing"
 
-	"sluice/codec/framing"
-)
-
-// framer puts the framing of one encoding around objects; package framing has the implementations.
-type framer interface {
-	AppendObject(dst, src []byte, e objectEncoder) ([]byte, error)
-	AppendItem(dst, src []byte, e objectEncoder) ([]byte, error)
-	Separator() string
-	AppendListHead(dst []byte, meta *metav1.ListMeta, n, size int) []byte
-	AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte
-	AppendEvent(dst []byte, typ string, src []byte, e objectEncoder, first bool) ([]byte, error)
-	AppendErrorEvent(dst []byte, s *metav1.Status) []byte
-}
-
-func newFramer(r *Resource, f Format) (framer, error) {
+// newFraming returns the text around objects of r in f.
+func newFraming(r *Resource, f Format) (framing.Framing, error) {
 	list := listEnvelope(r, f)
 	switch {
 	case f.Encoding == Protobuf && f.Shape == Metadata:
