@@ -2,8 +2,9 @@ package table
 
 import (
 	"math"
-	"strconv"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"sluice/codec/json"
 )
@@ -53,12 +54,9 @@ func (r *row) appendElapsed(dst []byte, t time.Time) []byte {
 	return appendDuration(dst, r.now.Sub(t))
 }
 
-// A unit is the way to print durations below a limit: in whole big units and, if rest is set, the
-// remainder in small units, which is omitted if it is zero.
-type unit struct {
-	below      time.Duration
-	big, small time.Duration
-	mark, rest byte
+// appendDuration appends a duration in two or three digits.
+func appendDuration(dst []byte, d time.Duration) []byte {
+	return append(dst, duration.HumanDuration(d)...)
 }
 
 const (
@@ -66,66 +64,32 @@ const (
 	year = 365 * day
 )
 
-// units prints two or three digits of any duration. The last unit has no limit.
-var units = [...]unit{
-	{2 * time.Minute, time.Second, 0, 's', 0},
-	{10 * time.Minute, time.Minute, time.Second, 'm', 's'},
-	{3 * time.Hour, time.Minute, 0, 'm', 0},
-	{8 * time.Hour, time.Hour, time.Minute, 'h', 'm'},
-	{2 * day, time.Hour, 0, 'h', 0},
-	{8 * day, day, time.Hour, 'd', 'h'},
-	{2 * year, day, 0, 'd', 0},
-	{8 * year, year, day, 'y', 'd'},
-	{0, year, 0, 'y', 0},
-}
-
-// appendDuration appends a duration as duration.HumanDuration of apimachinery prints it: "61s",
-// "4m3s", "5d". Durations down to -2s are "0s", because clocks differ; longer negative durations
-// are "<invalid>".
-func appendDuration(dst []byte, d time.Duration) []byte {
-	switch {
-	case d <= -2*time.Second:
-		return append(dst, "<invalid>"...)
-	case d < 0:
-		return append(dst, "0s"...)
-	}
-	u := unitOf(d)
-	dst = append(strconv.AppendInt(dst, int64(d/u.big), 10), u.mark)
-	if u.rest == 0 {
-		return dst
-	}
-	if n := d % u.big / u.small; n > 0 {
-		dst = append(strconv.AppendInt(dst, int64(n), 10), u.rest)
-	}
-	return dst
-}
-
-// unitOf returns the unit of a duration that is not negative.
-func unitOf(d time.Duration) *unit {
-	for i := range units[:len(units)-1] {
-		if d < units[i].below {
-			return &units[i]
-		}
-	}
-	return &units[len(units)-1]
+// ageSteps are the steps in which durations below a limit are printed, as by duration.HumanDuration; each limit is a
+// multiple of its step. Longer ones are printed in years.
+var ageSteps = [...]struct{ below, step time.Duration }{
+	{10 * time.Minute, time.Second},
+	{8 * time.Hour, time.Minute},
+	{8 * day, time.Hour},
+	{8 * year, day},
+	{math.MaxInt64, year},
 }
 
 // durationChanges returns the least duration above d that appendDuration prints differently, or
 // false if a Duration cannot hold it.
 func durationChanges(d time.Duration) (time.Duration, bool) {
 	switch {
-	case d <= -2*time.Second:
+	case d <= -2*time.Second: // which is invalid
 		return -2*time.Second + 1, true
-	case d < 0:
+	case d < 0: // which counts as 0
 		return time.Second, true
 	}
-	u := unitOf(d)
-	step := u.big
-	if u.rest != 0 {
-		step = u.small
+	i := 0
+	for d >= ageSteps[i].below && i < len(ageSteps)-1 {
+		i++
 	}
+	step := ageSteps[i].step
 	if d > math.MaxInt64-step {
 		return 0, false
 	}
-	return d - d%step + step, true // every unit ends at a multiple of its steps
+	return d - d%step + step, true
 }

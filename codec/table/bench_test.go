@@ -89,20 +89,3 @@ func BenchmarkCustomJSONPath(b *testing.B) {
 	}
 	benchmarkCells(b, c)
 }
-
-func TestPrintingARowAllocatesNothing(t *testing.T) {
-	pods := samplePods(t, 10)
-	for name, c := range map[string]*table.Columns{"pods": codectest.PodColumns(), "default": table.Default(), "custom": widgetColumns(t)} {
-		dst := make([]byte, 0, 4096)
-		i := 0
-		n := testing.AllocsPerRun(200, func() {
-			if _, err := c.AppendCells(dst, pods[i%len(pods)], benchNow); err != nil {
-				t.Fatal(err)
-			}
-			i++
-		})
-		if n > 0 {
-			t.Errorf("%s: %v allocations per row", name, n)
-		}
-	}
-}
