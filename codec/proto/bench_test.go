@@ -170,9 +170,13 @@ func BenchmarkObjectMeta(b *testing.B) {
 	})
 	b.Run("fields", func(b *testing.B) {
 		b.ReportAllocs()
-		var values []string
 		for b.Loop() {
-			values, _ = s.AppendFieldValues(values[:0], s.raw)
+			for _, path := range [][]string{
+				{"spec", "nodeName"}, {"spec", "restartPolicy"}, {"spec", "schedulerName"}, {"spec", "serviceAccountName"}, {"spec", "hostNetwork"},
+				{"status", "phase"}, {"status", "podIP"}, {"status", "nominatedNodeName"},
+			} {
+				_, _ = s.Field(s.raw, path...)
+			}
 		}
 	})
 }

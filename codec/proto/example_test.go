@@ -32,16 +32,14 @@ func ExampleSchema_AppendJSON() {
 }
 
 // The values of field selectors are read without decoding the object.
-func ExampleSchema_AppendFieldValues() {
+func ExampleSchema_Field() {
 	schema, _ := proto.Lookup("v1", "Pod")
 	raw, err := (&corev1.Pod{Spec: corev1.PodSpec{NodeName: "node-1"}}).Marshal()
 	if err != nil {
 		panic(err)
 	}
 
-	values, err := schema.AppendFieldValues(nil, raw)
-	index, _ := schema.FieldIndex("spec.nodeName")
-	fmt.Println(values[index], err)
+	fmt.Println(schema.Field(raw, "spec", "nodeName"))
 	// Output: node-1 <nil>
 }
 

@@ -16,8 +16,6 @@ type Schema struct {
 
 	plan     *plan
 	typeMeta [2]literal // kind and apiVersion, by notation
-
-	reader fieldReader
 }
 
 // Object is an object of a built-in kind.
@@ -100,10 +98,5 @@ func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
-	m := &Schema{APIVersion: apiVersion, Kind: kind, plan: p}
-	if m.reader, err = newFieldReader(apiVersion, kind, p); err != nil {
-		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
-	}
-	m.typeMeta = typeMetaLiterals(apiVersion, kind)
-	return m, nil
+	return &Schema{APIVersion: apiVersion, Kind: kind, plan: p, typeMeta: typeMetaLiterals(apiVersion, kind)}, nil
 }

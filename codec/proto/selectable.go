@@ -11,10 +11,6 @@ type SelectableField struct {
 	Zero     string // the value if there is none at Path: "", "false" or "0"
 }
 
-// fieldAliases are labels that stand for another label. Source: the field label conversion of
-// core/v1.
-var fieldAliases = map[[2]string]string{{"v1 Pod", "spec.host"}: "spec.nodeName"}
-
 // commonFields are the labels of every kind that does not define its own. Cluster-scoped kinds
 // accept the namespace too; it is always empty. Source:
 // runtime.DefaultMetaV1FieldSelectorConversion.
@@ -26,7 +22,7 @@ var commonFields = []SelectableField{selectable("metadata.name"), selectable("me
 var kindFields = map[string][]SelectableField{
 	"/Pod": {
 		selectable("metadata.name"), selectable("metadata.namespace"),
-		selectable("spec.nodeName"), selectable("spec.restartPolicy"), selectable("spec.schedulerName"),
+		selectable("spec.nodeName"), {Label: "spec.host", Path: "spec.nodeName"}, selectable("spec.restartPolicy"), selectable("spec.schedulerName"),
 		selectable("spec.serviceAccountName"),
 		{Label: "spec.hostNetwork", Path: "spec.hostNetwork", Zero: "false"},
 		selectable("status.phase"),

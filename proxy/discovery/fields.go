@@ -26,7 +26,7 @@ const IndexedField = "spec.nodeName"
 type Fields struct {
 	labels []string // as selectors spell them
 	paths  []fieldPath
-	schema *proto.Schema // reads the values of Protobuf objects; nil for JSON
+	schema *proto.Schema // of objects in Protobuf; nil for JSON
 	custom bool          // of a custom resource, whose values may be as long as an object
 }
 
@@ -99,9 +99,6 @@ func (f *Fields) add(label string, p fieldPath) {
 
 // Position returns the position of a selector's field, and false if selectors cannot name it.
 func (f *Fields) Position(label string) (int, bool) {
-	if f.schema != nil {
-		return f.schema.FieldIndex(label) // knows aliases
-	}
 	i := slices.Index(f.labels, label)
 	return max(i, 0), i >= 0
 }
@@ -123,34 +120,34 @@ func (f *Fields) Indexed(position int) bool {
 
 // Of returns the values of a stored object.
 func (f *Fields) Of(object []byte) ([]string, error) {
-	if f.schema == nil {
-		values := make([]string, len(f.paths))
-		for i, p := range f.paths {
-			if !inKey(f.labels[i]) {
-				values[i] = tree.Intern(p.value(object))
-			}
+	values := make([]string, len(f.paths))
+	for i, p := range f.paths {
+		if inKey(f.labels[i]) {
+			continue
 		}
-		return values, nil
-	}
-	values, err := f.schema.AppendFieldValues(make([]string, 0, len(f.labels)), object)
-	for i, v := range values {
-		if values[i] = ""; !inKey(f.labels[i]) {
-			values[i] = tree.Intern(v) // v aliases object
+		text, err := f.value(object, p)
+		if err != nil {
+			return nil, err
 		}
+		values[i] = tree.Intern(text) // text may alias object
 	}
-	return values, err
+	return values, nil
 }
 
 func inKey(label string) bool { return label == FieldName || label == FieldNamespace }
 
-func (p fieldPath) value(object json.Value) string {
+func (f *Fields) value(object []byte, p fieldPath) (text string, err error) {
 	for _, names := range [][]string{p.names, p.fallback} {
-		if len(names) == 0 {
-			continue
+		switch {
+		case len(names) == 0:
+		case f.schema != nil:
+			text, err = f.schema.Field(object, names...)
+		default:
+			text, _ = json.Value(object).Field(names...)
 		}
-		if text, ok := object.Field(names...); ok && text != "" {
-			return text
+		if text != "" || err != nil {
+			return text, err
 		}
 	}
-	return p.zero
+	return p.zero, nil
 }
