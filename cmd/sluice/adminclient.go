@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -41,6 +42,11 @@ func (c *adminClient) prepare(command *cobra.Command) *pflag.FlagSet {
 	set.StringVar(&c.tokenFile, "token-file", "", "path of a bearer token, where admin.access is authorized")
 	c.pod.register(set)
 	set.DurationVar(&c.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
+	command.PreRun = func(*cobra.Command, []string) {
+		if isPlugin() && !set.Changed("address") && os.Getenv("SLUICE_ADDRESS") == "" {
+			c.pod.at = cmp.Or(c.pod.at, c.pod.namespace())
+		}
+	}
 	return set
 }
 
@@ -155,24 +161,33 @@ func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind s
 	return nil
 }
 
-// getAll is get from each replica, with the names of the pods.
+// getAll is get from all replicas at once. It returns the answers with the names of their pods, and the errors of the others.
 func getAll[T any](ctx context.Context, c adminClient, path string, q url.Values, kind string) (pods []string, all []*T, err error) {
-	pods = []string{c.pod.at}
+	asked := []string{c.pod.at}
 	if c.pod.at != "" && !strings.Contains(c.pod.at, "/") {
 		ctx, cancel := context.WithTimeout(ctx, c.timeout)
 		defer cancel()
-		if pods, err = c.pod.ready(ctx); err != nil {
+		if asked, err = c.pod.ready(ctx); err != nil {
 			return nil, nil, c.explain(err)
 		}
 	}
-	for _, c.pod.at = range pods {
-		value := new(T)
-		if err := c.get(ctx, path, q, kind, value); err != nil {
-			return nil, nil, err
-		}
-		all = append(all, value)
+	var group sync.WaitGroup
+	values, failures := make([]T, len(asked)), make([]error, len(asked))
+	for i, pod := range asked {
+		of := c
+		of.pod.at = pod
+		group.Go(func() { failures[i] = of.get(ctx, path, q, kind, &values[i]) })
 	}
-	return pods, all, nil
+	group.Wait()
+	for i, pod := range asked {
+		switch {
+		case failures[i] == nil:
+			pods, all = append(pods, pod), append(all, &values[i])
+		case pod != "":
+			failures[i] = fmt.Errorf("pod %s: %w", pod, failures[i])
+		}
+	}
+	return pods, all, errors.Join(failures...)
 }
 
 // refusal is an answer other than 200.

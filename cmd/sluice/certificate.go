@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"sluice/config"
 	"sluice/proxy/certs"
 )
 
@@ -26,14 +28,14 @@ func certificateCommand() *cobra.Command {
 		Short: "Make a CA for serving certificates, and print it for kubectl apply",
 		Long: `Make a CA in --cert-dir, unless there is one, and print it as a Secret and a ConfigMap. By the Secret each pod of
 Sluice issues its own serving certificate, for 90 days, and renews it. Clients must trust the CA in the ConfigMap.`,
-		Example: `  sluice certificate > sluice-ca.yaml
+		Example: `  sluice certificate | kubectl apply -f -
   sluice certificate --only-ca --namespace inventory`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.print(c.OutOrStdout()) },
 	}
 	set := c.Flags()
-	set.StringVar(&f.dir, "cert-dir", "sluice-certs", "directory of the CA")
-	set.StringVar(&f.name, "name", "sluice-ca", "name of the Secret and of the ConfigMap")
+	set.StringVar(&f.dir, "cert-dir", "", "directory of the CA (default $XDG_STATE_HOME/sluice/NAME or ~/.local/state/sluice/NAME)")
+	set.StringVar(&f.name, "name", "sluice-ca", "NAME of the Secret, of the ConfigMap and of the CA")
 	set.StringVar(&f.namespace, "namespace", "sluice", "namespace of both")
 	set.BoolVar(&f.onlyCA, "only-ca", false, "print only the ConfigMap, for a namespace of clients")
 	return c
@@ -41,6 +43,13 @@ Sluice issues its own serving certificate, for 90 days, and renews it. Clients m
 
 // print makes the CA and writes the objects as YAML.
 func (f *certificateFlags) print(w io.Writer) error {
+	if f.dir == "" { // a CA stays the same, wherever the command is run
+		state, err := config.TLS{}.Dir()
+		if err != nil {
+			return err
+		}
+		f.dir = filepath.Join(state, f.name)
+	}
 	certFile, keyFile, err := certs.EnsureCA(f.dir)
 	if err != nil {
 		return err

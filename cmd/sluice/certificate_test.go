@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,15 +33,16 @@ func TestServeLogsWhetherItsCertificateIsNew(t *testing.T) {
 }
 
 func TestCertificatePrintsTheCAThatPodsIssueBy(t *testing.T) {
-	dir := t.TempDir()
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
 	print := func(only bool) []string {
 		t.Helper()
-		var out bytes.Buffer
-		f := certificateFlags{dir: dir, name: "a", namespace: "n", onlyCA: only}
-		if err := f.print(&out); err != nil {
+		t.Chdir(t.TempDir()) // the CA is the same everywhere
+		out, err := output(t, "certificate", "--name=a", "--namespace=n", fmt.Sprint("--only-ca=", only))
+		if err != nil || readFile(t, filepath.Join(state, "sluice", "a", "ca.crt")) == "" {
 			t.Fatal(err)
 		}
-		return strings.Split("\n"+out.String(), "\n---\n")[1:]
+		return strings.Split("\n"+out, "\n---\n")[1:]
 	}
 	var secret corev1.Secret
 	var ca corev1.ConfigMap

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/url"
@@ -46,10 +47,10 @@ it cannot tell.`,
 
 func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) error {
 	q := url.Values{"user": {f.user}, "agent": {f.agent}, "resource": {f.resource}, "ns": {f.namespace}, "by": {f.by.value}}
-	_, all, err := getAll[clients.ClientList](ctx, f.adminClient, "clients", q, "ClientList")
-	if err != nil {
-		return err
+	_, all, missing := getAll[clients.ClientList](ctx, f.adminClient, "clients", q, "ClientList")
+	if len(all) == 0 {
+		return missing
 	}
 	l := see.MergedClients(all, f.by.value)
-	return f.output.print(out, l, append(tableText(see.ClientTable(l, f.by.value), f.output.wide(), width), "\nWOULD COST and COST are of the apiserver, in cores.\n"...))
+	return cmp.Or(missing, f.output.print(out, l, append(tableText(see.ClientTable(l, f.by.value), f.output.wide(), width), "\nWOULD COST and COST are of the apiserver, in cores.\n"...)))
 }

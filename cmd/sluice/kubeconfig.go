@@ -21,9 +21,9 @@ import (
 
 // kubeconfigFlags are the command line flags of kubeconfig.
 type kubeconfigFlags struct {
-	path, server, proxyURL, caFile, tlsServerName string
-	contexts                                      []string
-	all, restore, write                           bool
+	path, server, proxyURL, caFile, tlsServerName, output string
+	contexts                                              []string
+	all, restore, write                                   bool
 }
 
 func kubeconfigCommand() *cobra.Command {
@@ -33,7 +33,7 @@ func kubeconfigCommand() *cobra.Command {
 		Short: "Print the kubeconfig with a cluster that points to Sluice, or back to its apiserver",
 		Long: `Print the kubeconfig with the cluster of the current context pointing to Sluice: by --server to its API listener,
 or by --proxy-url to its explicit proxy. Users and contexts stay. The cluster keeps the address of its apiserver in
-an extension, from which --restore puts it back. Only --write changes files.`,
+an extension, from which --restore puts it back. Only --write changes the kubeconfig itself.`,
 		Example: `  sluice kubeconfig --server https://127.0.0.1:8443 --ca-file ~/.local/state/sluice/ca.crt --write
   sluice kubeconfig --restore --write`,
 		Args: cobra.NoArgs,
@@ -50,6 +50,7 @@ an extension, from which --restore puts it back. Only --write changes files.`,
 	set.StringVar(&f.tlsServerName, "tls-server-name", "", "name in Sluice's serving certificate; default: the host of the server")
 	set.BoolVar(&f.restore, "restore", false, "point clusters back to their apiservers")
 	set.BoolVar(&f.write, "write", false, "change the kubeconfig file instead of printing it")
+	set.StringVarP(&f.output, "output", "o", "", "path of a file of the owner alone to write, instead of printing it")
 	return c
 }
 
@@ -99,6 +100,9 @@ func (f *kubeconfigFlags) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.output != "" {
+		return errors.Join(os.WriteFile(f.output, text, 0o600), os.Chmod(f.output, 0o600)) // one that exists may be open to others
+	}
 	_, err = out.Write(text)
 	return err
 }
@@ -132,6 +136,8 @@ func (f *kubeconfigFlags) check() error {
 		return errors.New("name the way to Sluice with --server or --proxy-url, or the way back with --restore")
 	case f.all && len(f.contexts) > 0:
 		return errors.New("--all and --context exclude each other")
+	case f.write && f.output != "":
+		return errors.New("--write and --output exclude each other")
 	}
 	if f.server != "" {
 		if u, err := url.Parse(f.server); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {

@@ -211,6 +211,23 @@ func TestKubeconfigWritesTheFileOfTheCluster(t *testing.T) {
 	}
 }
 
+// TestKubeconfigOfTheOwnerAlone: it may hold a token, also where a file was open to others before.
+func TestKubeconfigOfTheOwnerAlone(t *testing.T) {
+	path, _ := kubeconfigDir(t)
+	to := filepath.Join(t.TempDir(), "sluice.kubeconfig")
+	for range 2 {
+		if out, err := output(t, "kubeconfig", "--kubeconfig="+path, "--server=https://x", "-o", to); err != nil || out != "" {
+			t.Fatal(out, err)
+		}
+		if info, err := os.Stat(to); err != nil || info.Mode() != 0o600 || parseKubeconfig(t, readFile(t, to)).Clusters["one"].Server != "https://x" {
+			t.Errorf("%v, %v", info, err)
+		}
+		if err := os.Chmod(to, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestKubeconfigRefusesWhatItCannotDo(t *testing.T) {
 	path, ca := kubeconfigDir(t)
 	foreign := writeFile(t, "foreign", strings.Replace(twoClusters, "other.example.com/tool", originalExtension, 1))
@@ -221,6 +238,7 @@ func TestKubeconfigRefusesWhatItCannotDo(t *testing.T) {
 		{"--server or --proxy-url", nil},
 		{"takes no new target", []string{"--restore", "--server=https://x"}},
 		{"exclude each other", []string{"--all", "--context=a", "--server=https://x"}},
+		{"exclude each other", []string{"--write", "-o", "f", "--server=https://x"}},
 		{"is not https", []string{"--server=http://x"}}, {"is not https", []string{"--server=x:1"}},
 		{"--proxy-url is not", []string{"--proxy-url=socks5://u:p@x"}},
 		{`no context "none"`, []string{"--context=none", "--server=https://x"}},

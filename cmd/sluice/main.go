@@ -49,6 +49,9 @@ func runWith(ctx context.Context, args []string) error {
 	return err
 }
 
+// isPlugin reports whether kubectl runs the program.
+func isPlugin() bool { return filepath.Base(os.Args[0]) == "kubectl-sluice" }
+
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sluice",
@@ -63,7 +66,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(serveCommand(), config, kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(),
 		versionCommand())
 	root.AddCommand(whyCommand(), clientsCommand(), watchesCommand(), bundleCommand())
-	if filepath.Base(os.Args[0]) == "kubectl-sluice" { // kubectl runs it as a plugin
+	if isPlugin() {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
 		for _, c := range append(root.Commands(), config.Commands()...) {
 			c.Example = strings.ReplaceAll(c.Example, "sluice ", "kubectl sluice ")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
@@ -27,9 +28,18 @@ type pod struct {
 }
 
 func (p *pod) register(set *pflag.FlagSet) {
-	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward; of a NAMESPACE alone, status, clients and watches ask every ready pod of Sluice")
+	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward, or the NAMESPACE of all ready pods of Sluice; kubectl sluice without --address asks those of the context, or of sluice")
 	set.StringVar(&p.kubeconfig, "kubeconfig", "", "path of the kubeconfig for --pod")
 	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
+}
+
+// namespace returns that of the context, or the usual one if it names none.
+func (p *pod) namespace() string {
+	namespace, _, err := loadKubeconfig(p.kubeconfig, p.context).Namespace()
+	if err != nil || namespace == metav1.NamespaceDefault {
+		return "sluice"
+	}
+	return namespace
 }
 
 // bound bounds the requests of a transport, for which the dialers of client-go have no context.
@@ -111,7 +121,7 @@ func (p *pod) ready(ctx context.Context) (names []string, err error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("--pod: no pod with %s is ready in %s", podLabel, p.at)
+		return nil, fmt.Errorf("no pod with %s is ready in %s: name the namespace of Sluice with --pod", podLabel, p.at)
 	}
 	return names, nil
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/streaming/pkg/httpstream"
@@ -28,17 +29,19 @@ import (
 	"sluice/proxy/see"
 )
 
-// startForwarding serves port-forward to ports of this host as an apiserver does it, and lists of pods. It
-// returns a kubeconfig.
+// startForwarding serves port-forward to ports of this host as an apiserver does it, and lists of pods. The pods of the namespace
+// two answer once both are asked. It returns a kubeconfig.
 func startForwarding(t *testing.T) string {
 	t.Helper()
-	mux := http.NewServeMux()
+	mux, asked := http.NewServeMux(), make(chan bool)
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("labelSelector") != podLabel {
 			t.Errorf("lists %s", r.URL)
 		}
 		var items []string
-		for i, ready := range map[string][]string{"one": {"True", "False"}, "two": {"True", "True"}}[r.PathValue("namespace")] {
+		for i, ready := range map[string][]string{
+			"one": {"True", "False"}, "two": {"True", "True"}, "three": {"True", "True", "True"},
+		}[r.PathValue("namespace")] {
 			items = append(items, fmt.Sprintf(`{"metadata":{"name":"sluice-%d"},"status":{"conditions":[{"type":"Ready","status":%q}]}}`, i, ready))
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -48,6 +51,13 @@ func startForwarding(t *testing.T) string {
 		if r.PathValue("name") > "sluice-1" {
 			http.NotFound(w, r)
 			return
+		}
+		if r.PathValue("namespace") == "two" {
+			select {
+			case asked <- true:
+			case <-asked:
+			case <-r.Context().Done():
+			}
 		}
 		upgrader := websocket.Upgrader{Subprotocols: []string{"SPDY/3.1+portforward.k8s.io"}}
 		socket, err := upgrader.Upgrade(w, r, nil)
@@ -84,7 +94,7 @@ func startForwarding(t *testing.T) string {
 	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	text := `{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"` + server.URL + `"}}],
-		"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`
+		"contexts":[{"name":"c","context":{"cluster":"c","namespace":"one"}}],"current-context":"c"}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +122,9 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 		{[]string{"status", "--pod", "one"}, exitNotWell}, // one of the two is ready
 		{[]string{"clients", "--pod", "one"}, 0},
 		{[]string{"watches", "--pod", "one"}, 0},
-		{[]string{"status", "--pod", "two"}, exitNotWell}, // of both
-		{[]string{"why", "--last", "1", "--pod", "two"}, exitUnknown},
+		{[]string{"status", "--pod", "two"}, exitNotWell},                     // of both
+		{[]string{"bundle", "--yes", "-o", "-", "--pod", "two"}, exitUnknown}, // of one of them
+		{[]string{"clients", "--pod", "three"}, exitUnknown},                  // one is not there
 		{[]string{"status", "--pod", "none"}, exitUnknown},
 		{[]string{"status", "--pod", "one/sluice-7"}, exitUnknown},
 	} {
@@ -122,7 +133,7 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 			t.Errorf("%q: exit %d, want %d: %s", tt.args, code, tt.code, out)
 		}
 	}
-	for at, want := range map[string]string{"two": "name one of two/sluice-0, two/sluice-1", "none": "no pod with", "one": "cannot connect"} {
+	for at, want := range map[string]string{"three": "name one of three/sluice-0, three/sluice-1", "none": "no pod with", "one": "cannot connect"} {
 		c := adminClient{address: "http://" + unused.Addr().String(), timeout: time.Minute, pod: pod{at: at, kubeconfig: kubeconfig}}
 		if _, err := c.ask(t.Context(), "/"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", at, err, want)
@@ -138,7 +149,7 @@ func TestEveryReplicaIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(args ...string) string {
-		out, _ := execute(t, append(args, "--pod=two", "--address=http://127.0.0.1:"+admin.Port(), "--kubeconfig="+kubeconfig)...)
+		out, _ := execute(t, append([]string{args[0], "--pod=two", "--address=http://127.0.0.1:" + admin.Port(), "--kubeconfig=" + kubeconfig}, args[1:]...)...)
 		return out
 	}
 	var l clients.ClientList
@@ -159,6 +170,14 @@ func TestEveryReplicaIsAsked(t *testing.T) {
 	if out := run("status", "-o", "json"); strings.Count(out, `"pod": "two/sluice-`) != 2 || !strings.Contains(out, "StatusList") {
 		t.Errorf("as JSON:\n%s", out)
 	}
+	if out := run("watches", "--pod=three"); !strings.Contains(out, "secrets.v1  2 ") {
+		t.Errorf("one does not answer:\n%s", out)
+	}
+	c := adminClient{address: admin.String(), timeout: time.Minute, pod: pod{at: "three", kubeconfig: kubeconfig}}
+	pods, all, err := getAll[clients.ClientList](t.Context(), c, "clients", nil, "ClientList")
+	if len(pods) != 2 || len(all) != 2 || err == nil || !strings.HasPrefix(err.Error(), "pod three/sluice-2: ") || exitCode(err) != exitUnknown {
+		t.Errorf("%d of %q answer: %v", len(all), pods, err)
+	}
 	status := func(sentence string, objects float64) *see.Status {
 		return &see.Status{Verdict: see.Verdict{Sentence: sentence}, Facts: &see.Facts{Resources: []see.Resource{
 			{Name: "pods.v1", Synced: true, Objects: objects}, {Name: "nodes.v1", Synced: true}}}}
@@ -168,6 +187,35 @@ func TestEveryReplicaIsAsked(t *testing.T) {
 	for _, want := range []string{"two/a: Well.", "two/b: Filling.", "two/a pods.v1 served 1", "two/b pods.v1 served 2", "all nodes.v1 served 0"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestThePluginFindsThePods: in the namespace of the context, or in the usual one, unless an address is given.
+func TestThePluginFindsThePods(t *testing.T) {
+	kubeconfig := startForwarding(t)
+	admin, err := url.Parse(startAdmin(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := os.Args[0]
+	t.Cleanup(func() { os.Args[0] = name })
+	os.Args[0] = "/usr/local/bin/kubectl-sluice"
+	for _, tt := range []struct{ kubeconfig, address, env, want string }{
+		{kubeconfig, "", "", "one"}, {kubeconfigFor(t, "https://127.0.0.1:1"), "", "", "sluice"}, {writeFile(t, "none", ""), "", "", "sluice"},
+		{kubeconfig, admin.String(), "", ""}, {kubeconfig, "", admin.String(), ""},
+	} {
+		t.Setenv("SLUICE_ADDRESS", tt.env)
+		var c adminClient
+		command := &cobra.Command{Run: func(*cobra.Command, []string) {}}
+		c.prepare(command)
+		args := []string{"--kubeconfig", tt.kubeconfig}
+		if tt.address != "" {
+			args = append(args, "--address", tt.address)
+		}
+		command.SetArgs(args)
+		if err := command.Execute(); err != nil || c.pod.at != tt.want {
+			t.Errorf("%+v: %q, %v", tt, c.pod.at, err)
 		}
 	}
 }

@@ -40,7 +40,11 @@ func (c *components) notes() []string {
 	}
 	for _, s := range c.resources.States() {
 		state := "ok"
-		if !s.Synced {
+		switch {
+		case s.Synced:
+		case s.Forbidden:
+			state = "forbidden to Sluice, reads are forwarded"
+		default:
 			state = "not in sync, reads are forwarded"
 		}
 		lines = append(lines, fmt.Sprintf("[+]cache-sync/%s %s", s.Resource, state))

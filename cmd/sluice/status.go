@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (f *statusFlags) run(c *cobra.Command) error {
 	})
 }
 
-// statusAnswer is the status of each replica, or why there is none.
+// statusAnswer is the status of the replicas that answer, and why others do not.
 type statusAnswer struct {
 	pods []string
 	all  []*see.Status
@@ -93,9 +94,9 @@ type podStatus struct {
 	*see.Status
 }
 
-// print prints an answer. It returns why that is impossible.
+// print prints an answer. It returns why that is impossible, or why it is not of all replicas.
 func (f *statusFlags) print(out io.Writer, a statusAnswer, width int) error {
-	if a.err != nil {
+	if len(a.all) == 0 {
 		return a.err
 	}
 	var value any = a.all[0]
@@ -106,7 +107,7 @@ func (f *statusFlags) print(out io.Writer, a statusAnswer, width int) error {
 		}
 		value = map[string]any{"apiVersion": clients.APIVersion, "kind": "StatusList", "items": items}
 	}
-	return f.output.print(out, value, a.text(f.output.wide(), width))
+	return cmp.Or(a.err, f.output.print(out, value, a.text(f.output.wide(), width)))
 }
 
 // follow asks for the status until it is as it should be, and prints it.
@@ -134,7 +135,7 @@ func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
 	if err := f.print(out, last, f.output.width(out)); err != nil { // the last question has no answer
 		return err
 	}
-	return no{fmt.Errorf("%s is not %s after %s", f.address, f.wait.value, f.timeout)}
+	return no{fmt.Errorf("%s is not %s after %s", cmp.Or(f.pod.at, f.address), f.wait.value, f.timeout)}
 }
 
 // text returns the answer for people: what is the same in all replicas once.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/url"
@@ -46,9 +47,9 @@ there is one that far behind, and with 2 if it cannot tell.`,
 }
 
 func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) error {
-	_, all, err := getAll[clients.OpenWatchList](ctx, f.adminClient, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList")
-	if err != nil {
-		return err
+	_, all, missing := getAll[clients.OpenWatchList](ctx, f.adminClient, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList")
+	if len(all) == 0 {
+		return missing
 	}
 	l := all[0]
 	for _, other := range all[1:] {
@@ -59,5 +60,6 @@ func (f *watchesFlags) print(ctx context.Context, out io.Writer, width int) erro
 		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
 		return f.behind > 0 && !late || f.passed && w.Source == "cache"
 	})
-	return f.output.answer(out, l, tableText(see.WatchTable(l, f.output.wide()), f.output.wide(), width), f.behind == 0 || len(l.Items) == 0)
+	table := tableText(see.WatchTable(l, f.output.wide()), f.output.wide(), width)
+	return cmp.Or(missing, f.output.answer(out, l, table, f.behind == 0 || len(l.Items) == 0))
 }

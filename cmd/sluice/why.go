@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -179,18 +180,22 @@ func explanationText(e *why.Explanation) []byte {
 
 // printLast prints the last requests.
 func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
-	var list see.WhyList
 	q := url.Values{"show": {f.show.value}, "user": {f.user}, "verb": {f.verb}}
 	if f.code != 0 {
 		q.Set("code", strconv.Itoa(f.code))
 	}
-	if err := f.get(ctx, "why", q, "RequestList", &list); err != nil {
-		return err
+	_, all, missing := getAll[see.WhyList](ctx, f.adminClient, "why", q, "RequestList")
+	if len(all) == 0 {
+		return missing
 	}
-	list.Items = list.Items[:min(len(list.Items), f.last)]
+	list := all[0]
+	for _, other := range all[1:] {
+		list.Items = append(list.Items, other.Items...)
+	}
+	list.Items = why.Newest(list.Items, f.last)
 	people := tableText(see.RequestTable(list.Items), false, f.output.width(out))
 	if len(list.Items) == 0 {
 		people = fmt.Appendf(nil, "There is no such %s request since the start; --show chooses %s.\n", f.show.value, strings.Join(clients.Outcomes[:], ", "))
 	}
-	return f.output.print(out, list, people)
+	return cmp.Or(missing, f.output.print(out, list, people))
 }

@@ -55,10 +55,13 @@ func (k Key) cloned() Key {
 	return k
 }
 
+// NoResource stands for the name of a resource that there is not.
+const NoResource = "(no resource)"
+
 // resource returns the name of the resource, such as deployments.v1.apps.
 func (k Key) resource() string {
 	if k.Resource == "" {
-		return "(no resource)"
+		return NoResource
 	}
 	return strings.TrimSuffix(k.Resource+"."+k.Version+"."+k.Group, ".")
 }

@@ -72,7 +72,7 @@ type row struct {
 	passed  reasons
 	refused reasons
 	recent  [minutes]minute
-	open    int // watches
+	open    int // watches that were opened since
 	address string
 }
 

@@ -32,13 +32,12 @@ type Table struct {
 
 // shard has the rows of some of the users.
 type shard struct {
-	mu       sync.Mutex // guards the fields below
-	rows     map[Key]*row
-	ofUser   map[string]int
-	rest     counts      // of rows that have made room
-	restOpen map[Key]int // their watches that are open
-	halved   time.Duration
-	watches  map[*OpenWatch]struct{}
+	mu      sync.Mutex // guards the fields below
+	rows    map[Key]*row
+	ofUser  map[string]int
+	rest    counts // of rows that have made room
+	halved  time.Duration
+	watches map[*OpenWatch]struct{}
 }
 
 // NewTable returns an empty Table.
@@ -46,7 +45,7 @@ func NewTable() *Table {
 	t := &Table{start: time.Now(), seed: maphash.MakeSeed()}
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.rows, s.ofUser, s.restOpen, s.watches = map[Key]*row{}, map[string]int{}, map[Key]int{}, map[*OpenWatch]struct{}{}
+		s.rows, s.ofUser, s.watches = map[Key]*row{}, map[string]int{}, map[*OpenWatch]struct{}{}
 	}
 	return t
 }
@@ -100,8 +99,7 @@ func (s *shard) row(k Key, now time.Duration) *row {
 		}
 		s.halved = now
 	}
-	r = &row{Key: k.cloned(), since: now, weight: s.makeRoom(k.User), open: s.restOpen[k]}
-	delete(s.restOpen, k)
+	r = &row{Key: k.cloned(), since: now, weight: s.makeRoom(k.User)}
 	s.rows[r.Key] = r
 	s.ofUser[r.User]++
 	return r
@@ -137,9 +135,6 @@ func (s *shard) makeRoom(user string) time.Duration {
 	}
 	s.rest.plus(&out.counts)
 	delete(s.rows, out.Key)
-	if out.open > 0 {
-		s.restOpen[out.Key] = out.open
-	}
 	if s.ofUser[out.User]--; s.ofUser[out.User] == 0 {
 		delete(s.ofUser, out.User)
 	}

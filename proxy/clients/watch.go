@@ -60,10 +60,8 @@ func (w *OpenWatch) Close() {
 	w.shard.mu.Lock()
 	defer w.shard.mu.Unlock()
 	delete(w.shard.watches, w)
-	if r := w.shard.rows[w.Key]; r != nil {
+	if r := w.shard.rows[w.Key]; r != nil && r.since <= w.opened { // else the watch is older than its row, which has made room before
 		r.open--
-	} else if w.shard.restOpen[w.Key]--; w.shard.restOpen[w.Key] == 0 {
-		delete(w.shard.restOpen, w.Key)
 	}
 }
 

@@ -19,6 +19,9 @@ type Fault struct {
 	Do    string
 }
 
+// Grant is the remedy for a right that Sluice lacks.
+const Grant = "Bind the ClusterRole of docs/operating.md#rights to Sluice's user."
+
 // States are the states of faults.
 var States = []string{"unauthorized", "forbidden", "untrusted", "scheme", "address", "away"}
 
@@ -46,7 +49,7 @@ func Of(err error, answered bool) Fault {
 		return Fault{"unauthorized", "The apiserver does not accept Sluice's own credentials (401)",
 			"Renew the token or the certificate of the user in Sluice's kubeconfig."}
 	case status == http.StatusForbidden:
-		return Fault{"forbidden", "The apiserver forbids Sluice to get /version (403)", "Bind the ClusterRole of docs/operating.md#rights to Sluice's user."}
+		return Fault{"forbidden", "The apiserver forbids Sluice to get /version (403)", Grant}
 	case status == http.StatusBadRequest:
 		return Fault{"scheme", "The address of the apiserver has the scheme http, and a server with TLS answers", "Write https:// in the kubeconfig of Sluice."}
 	case plain, errors.Is(err, http.ErrSchemeMismatch):

@@ -31,7 +31,7 @@ var AllAdvice = []Advice{
 	{"not-reviewed", "give Sluice its rights (tokenreviews, subjectaccessreviews), see Rights; see whether the apiserver answers", "the apiserver has not said whether the caller may read this"},
 	{"excluded", "set cache.secrets for secrets; take other resources out of cache.exclude", "the configuration keeps this resource out of the cache"},
 	{"not-cacheable", "", "the apiserver cannot list and watch this resource"},
-	{"not-in-sync", "wait for the fill; if it lasts, the log says why (reflector interrupted): usually the right to list and watch", "the cache of this resource is being filled"},
+	{"not-in-sync", "wait for the fill; if it lasts, sluice status says why", "the cache of this resource is not filled yet"},
 	{"not-running", "wait for the start", "Sluice has just started"},
 	{"stores-too-large", "raise cache.maxBytes, or exclude what is large and rarely read", "the caches have no room for this resource"},
 	{"format", "ask for JSON or Protobuf", "the cache does not write the format that the request asks for"},

@@ -15,6 +15,7 @@ import (
 	"sluice/cache/reflector"
 	"sluice/cache/tree"
 	"sluice/proxy/discovery"
+	"sluice/proxy/fault"
 	"sluice/proxy/listwatch"
 	"sluice/proxy/wait"
 )
@@ -34,7 +35,8 @@ type entry struct {
 
 	progress   progress
 	current    atomic.Pointer[CachedResource] // nil while not in sync
-	rightsLost atomic.Bool                    // the apiserver forbids to read what was in sync
+	forbidden  atomic.Bool                    // the apiserver forbids to read it, and there is no store
+	rightsLost atomic.Bool                    // the same, of what was in sync
 	tooLarge   atomic.Bool                    // until the entry is removed
 	used       atomic.Int64                   // UnixNano of the last Lookup
 	shown      discarded                      // by the last store; only the reflector's goroutine uses it
@@ -95,7 +97,7 @@ func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, ctx con
 				e.filled()
 				e.extrapolate()
 				e.progress.failed()
-				if e.wasSynced && errors.Is(err, reflector.ErrForbidden) {
+				if errors.Is(err, reflector.ErrForbidden) {
 					e.refused()
 				}
 			}
@@ -110,10 +112,14 @@ func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, ctx con
 // has just started refuses for moments, and so do webhooks that authorize.
 const lostAfter = 20 * time.Second
 
-// refused records that the apiserver forbids to fill a store again that was in sync. The rights are lost until a store
-// is in sync: other errors do not show that it may be read.
+// refused records that the apiserver forbids to fill a store. The rights are missing until a store is in sync: other errors do
+// not show that it may be read.
 func (e *entry) refused() {
+	if !e.forbidden.Swap(true) {
+		e.log.Warn("the apiserver forbids Sluice to list and watch the resource", zap.String("do", fault.Grant))
+	}
 	switch {
+	case !e.wasSynced: // that is how Sluice is set up
 	case e.refusedSince.IsZero():
 		e.refusedSince = time.Now()
 	case time.Since(e.refusedSince) >= lostAfter:
@@ -200,6 +206,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	e.wasSynced = true
 	e.refusedSince = time.Time{}
 	e.rightsLost.Store(false)
+	e.forbidden.Store(false)
 	r.room.measure(e, c)
 	e.filled()
 	e.progress.synced()

@@ -19,6 +19,7 @@ func describeMetric(name, help string) *prometheus.Desc {
 
 var (
 	descSynced    = describeMetric("synced", "1 if reads are served from the store.")
+	descForbidden = describeMetric("forbidden", "1 if the apiserver forbids Sluice to list or watch the resource, and there is no store.")
 	descConnected = describeMetric("connected", "1 if the upstream watch of the store is open.")
 	descLag       = describeMetric("lag_seconds",
 		"Time since the apiserver last sent an event or bookmark. A minute is usual for a quiet resource, and says "+
@@ -71,7 +72,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descLimit
 	c.registry.stopped.Describe(ch)
 	for _, d := range []*prometheus.Desc{
-		descSynced, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descEvents, descHistory,
+		descSynced, descForbidden, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descEvents, descHistory,
 		descMismatch, descCursors,
 		descProbes, descRollCalls, descWatches, descDelegated, descCost, descLent,
 	} {
@@ -100,6 +101,7 @@ func (e *entry) collect(ch chan<- prometheus.Metric) {
 	send(descMismatch, prometheus.CounterValue, float64(e.mismatches.Load()))
 	c := e.current.Load()
 	gauge(descSynced, boolValue(c != nil))
+	gauge(descForbidden, boolValue(c == nil && e.forbidden.Load()))
 	if c == nil {
 		return
 	}

@@ -61,11 +61,11 @@ func TestStatesAreInTheOrderOfTheirNames(t *testing.T) {
 		e.lookup()
 		pass(time.Second)
 		e.registry.Lookup(fake.ConfigMaps.GVR, "user")
-		if diff := cmp.Diff([]State{{"configmaps.v1", false}, {"widgets.v1.example.com", false}}, e.registry.States()); diff != "" {
+		if diff := cmp.Diff([]State{{Resource: "configmaps.v1"}, {Resource: "widgets.v1.example.com"}}, e.registry.States()); diff != "" {
 			t.Error(diff)
 		}
 		pass(time.Second)
-		if diff := cmp.Diff([]State{{"widgets.v1.example.com", false}}, e.registry.States()); diff != "" {
+		if diff := cmp.Diff([]State{{Resource: "widgets.v1.example.com"}}, e.registry.States()); diff != "" {
 			t.Errorf("resource that is not cacheable: %s", diff)
 		}
 	})

@@ -180,8 +180,9 @@ const maxAbsent = 10_000
 
 // State is the state of one resource's store.
 type State struct {
-	Resource string // "pods.v1", "deployments.v1.apps"
-	Synced   bool
+	Resource  string // "pods.v1", "deployments.v1.apps"
+	Synced    bool
+	Forbidden bool // the apiserver forbids Sluice to list or watch it
 }
 
 // States returns the state of every resource that was looked up and may be cacheable, in the order of
@@ -189,7 +190,7 @@ type State struct {
 func (r *Registry) States() []State {
 	var states []State
 	for gvr, e := range r.entries.all() {
-		states = append(states, State{Resource: name(gvr), Synced: e.current.Load() != nil})
+		states = append(states, State{Resource: name(gvr), Synced: e.current.Load() != nil, Forbidden: e.forbidden.Load()})
 	}
 	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.Resource, b.Resource) })
 	return states

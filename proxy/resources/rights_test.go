@@ -67,6 +67,9 @@ func TestOnlyRightsThatWereLostFailTheCheck(t *testing.T) {
 				if err := e.registry.CheckRights(); err != nil {
 					got = err.Error()
 				}
+				if forbidden := e.registry.States()[0].Forbidden; forbidden != (tt.want != "" || slices.Contains([]string{"NeverGranted", "FillRefusedForAMoment"}, tt.name)) {
+					t.Errorf("the state says forbidden: %v; %v", forbidden, e.Calls())
+				}
 				if got != tt.want {
 					t.Errorf("got %q, want %q; %v", got, tt.want, e.Calls())
 				}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/why"
 )
 
 // clientsView is the content of the pages of clients and watches.
@@ -155,11 +156,11 @@ func (all *clientLists) newClientsView(q url.Values) *clientsView {
 		if len(l.Items) == 0 {
 			return nil
 		}
-		v.Client, v.Watching = &l.Items[0], WatchTable(all.watchList(q), true).first(mostRows)
-		v.Table = ClientTable(l, q.Get("by")).first(mostRows)
+		v.Client, v.Watching = &l.Items[0], WatchTable(all.watchList(q), false).without(2).first("/see/v1alpha1/watches?"+q.Encode())
+		v.Table = ClientTable(l, q.Get("by")).without(2).first("/see/v1alpha1/clients?" + q.Encode())
 		return v
 	}
-	v.Table = ClientTable(l, q.Get("by")).Narrow().first(mostRows)
+	v.Table = ClientTable(l, q.Get("by")).Narrow().first("/see/v1alpha1/clients?" + q.Encode())
 	for i, c := range v.Table.Columns {
 		if c.By != "" {
 			sorted := maps.Clone(q)
@@ -173,13 +174,13 @@ func (all *clientLists) newClientsView(q url.Values) *clientsView {
 // newWatchesView returns the page of the open watches that a query selects, and of those that have ended.
 func (s *Sampler) newWatchesView(q url.Values) *clientsView {
 	l := s.clientLists.watchList(q)
-	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Table: WatchTable(l, false).Narrow().first(mostRows)}
+	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Table: WatchTable(l, false).Narrow().first("/see/v1alpha1/watches?" + q.Encode())}
 	if s.options.Kept != nil {
-		var ended requests
+		var ended []why.Seen
 		for outcome := range clients.Outcomes {
 			ended = append(ended, s.options.Kept.Last(clients.Outcome(outcome), url.Values{"ended": {"1"}, "user": q["user"]}, s.options.Names)...)
 		}
-		v.Ended = ended.table()
+		v.Ended = RequestTable(why.Newest(ended, mostRows))
 	}
 	return v
 }

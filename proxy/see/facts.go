@@ -67,6 +67,7 @@ type Saved struct {
 type Resource struct {
 	Name            string   `json:"resource"` // pods.v1, deployments.v1.apps
 	Synced          bool     `json:"synced"`
+	Forbidden       bool     `json:"forbidden"` // to Sluice, and not in sync
 	Connected       bool     `json:"connected"`
 	UnsyncedSeconds float64  `json:"unsyncedSeconds"` // since it was not in sync
 	LostSeconds     float64  `json:"lostSeconds"`     // since its watch was closed

@@ -65,16 +65,13 @@ type view struct {
 	Why      *whyView     // of the page of the last requests
 }
 
-// mostRows bounds the rows of the overview. JSON has all of them.
+// mostRows bounds the rows of a table. JSON has all of them.
 const mostRows = 200
-
-// More returns how many resources have no row.
-func (v *view) More() int { return max(0, len(v.Resources)-len(v.Table.Rows)) }
 
 // overview serves the first page.
 func (s *Sampler) overview(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
-	t := f.Table().Narrow().first(mostRows)
+	t := f.Table().Narrow().first("/see/v1alpha1/status")
 	s.write(w, &view{Page: "overview", Table: t, Slow: s.clientLists.slow()})
 }
 
@@ -113,7 +110,21 @@ var functions = map[string]any{
 	"name": nameOf, "outcomes": func() []string { return clients.Outcomes[:] }, "served": served, "bound": bound, "runbook": runbook,
 	"optional": func(v *float64, unit string) string { return optional(v, format(unit)) },
 	"of":       func(unit string, v float64) string { return format(unit)(v) },
+	"class":    class,
 	"many":     func(n uint64) string { return count(float64(n)) },
+}
+
+// class returns the classes of a cell: a narrow screen shows no empty ones.
+func class(c Column, of Cell) string {
+	switch empty := of.Text == nothing; {
+	case c.Text && empty:
+		return "text none"
+	case c.Text:
+		return "text"
+	case empty:
+		return "none"
+	}
+	return ""
 }
 
 // Status is the JSON of the page.

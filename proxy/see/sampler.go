@@ -234,6 +234,7 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 			}
 		})
 	}
+	set("sluice_store_forbidden", func(to *Resource, _ labels, v float64) { to.Forbidden = v == 1 })
 	set("sluice_store_connected", func(to *Resource, _ labels, v float64) { to.Connected = v == 1 })
 	set("sluice_store_objects", func(to *Resource, _ labels, v float64) { to.Objects = v })
 	set("sluice_store_data_bytes", func(to *Resource, _ labels, v float64) { to.Bytes = v })

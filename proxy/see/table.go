@@ -18,6 +18,9 @@ import (
 type Table struct {
 	Columns []Column
 	Rows    [][]Cell
+	More    int    // rows that first has left out
+	JSON    string // which has them all
+	Lines   bool   // a row is a line of text on a narrow screen
 }
 
 // Column is a column of a table.
@@ -54,9 +57,19 @@ func (t *Table) add(texts ...string) []Cell {
 	return row
 }
 
-// first returns the table with at most n rows.
-func (t *Table) first(n int) *Table {
-	t.Rows = t.Rows[:min(len(t.Rows), n)]
+// first returns the table with as many rows as a page has. The others are in a JSON.
+func (t *Table) first(json string) *Table {
+	t.More, t.JSON = max(0, len(t.Rows)-mostRows), json
+	t.Rows = t.Rows[:len(t.Rows)-t.More]
+	return t
+}
+
+// without returns the table without its first columns.
+func (t *Table) without(columns int) *Table {
+	t.Columns = t.Columns[columns:]
+	for i := range t.Rows {
+		t.Rows[i] = t.Rows[i][columns:]
+	}
 	return t
 }
 
@@ -121,6 +134,8 @@ func trouble(r *Resource) int {
 // StateOf describes the state of a resource.
 func (f *Facts) StateOf(r *Resource) string {
 	switch {
+	case r.Forbidden:
+		return "forbidden"
 	case !r.Synced:
 		return "filling for " + seconds(r.UnsyncedSeconds)
 	case f.Upstream.Fault.State != "":
@@ -234,9 +249,12 @@ func WatchTable(l *clients.OpenWatchList, wide bool) *Table {
 		}
 	}
 	for _, g := range groups {
-		w, behind := g.Slowest, nothing
+		w, behind := g.Slowest, ""
 		if w.BehindEvents != nil {
 			behind = strconv.Itoa(*w.BehindEvents)
+		}
+		if behind == "0" {
+			w.WaitingSeconds = nil
 		}
 		row := t.add(nameOf(w.Client, w.User), w.Agent, w.Resource, count(float64(g.Open)), answeredBy[w.Source], w.PassedBecause, behind,
 			optional(w.WaitingSeconds, seconds), w.Selects, seconds(w.AgeSeconds), w.FromVersion, w.Namespace, w.Address)
@@ -250,12 +268,12 @@ var answeredBy = map[string]string{"cache": "the cache", "upstream": "the apiser
 
 // RequestTable returns the table of the last requests.
 func RequestTable(all []why.Seen) *Table {
-	t := &Table{Columns: []Column{
-		{Title: "Request", Text: true}, {Title: "Time", Text: true, Leaves: 3}, {Title: "User", Text: true}, {Title: "Agent", Text: true, Leaves: 1},
+	t := &Table{Lines: true, Columns: []Column{
+		{Title: "Request", Text: true}, {Title: "Time", Leaves: 3}, {Title: "User", Text: true}, {Title: "Agent", Text: true, Leaves: 1},
 		{Title: "Answered by", Text: true, Leaves: 2}, {Title: "Reason", Text: true, Reason: true}, {Title: "Code"}, {Title: "Ended", Text: true},
 	}}
 	for _, s := range all {
-		row := t.add(s.Verb+" "+s.Resource, s.At.UTC().Format(time.TimeOnly), s.User, s.Agent, answeredBy[s.Source], s.Reason, fmt.Sprint(s.Code), s.End)
+		row := t.add(s.Verb+" "+cmp.Or(s.Resource, clients.NoResource), s.At.UTC().Format(time.TimeOnly), s.User, clients.Agent(s.Agent), answeredBy[s.Source], s.Reason, fmt.Sprint(s.Code), s.End)
 		if s.End != "" {
 			row[7].URL = guide(why.Troubleshooting + "#how-a-watch-ended")
 		}

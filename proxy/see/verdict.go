@@ -17,6 +17,7 @@ const (
 	stateWrong      = "wrong"
 	stateOverloaded = "overloaded"
 	stateUnsure     = "unsure"
+	stateRestricted = "restricted"
 	stateStalled    = "stalled"
 	stateFilling    = "filling"
 	statePassing    = "passing"
@@ -113,14 +114,17 @@ var rules = slices.Concat([]rule{
 			return fmt.Sprintf("Callers cannot be verified: %s failed in the last minute. Their reads pass.",
 				plural(f.ReviewsFailed, "review has", "reviews have"))
 		}},
-	{stateStalled, "Look at the right to list and watch it, at the apiserver, and at proxies in front of it.",
+	{stateRestricted, fault.Grant + " Or name the resource in cache.exclude.", "sluicestoreforbidden", func(f *Facts) string {
+		return each(f, "may not be listed or watched by Sluice itself (403). Its reads pass.", func(r *Resource) bool { return r.Forbidden })
+	}},
+	{stateStalled, "Look at the apiserver, and at proxies in front of it.",
 		"sluicestorelagging", func(f *Facts) string {
 			return each(f, "is not known to be up to date. Its reads pass, or wait for a proof.", stalled)
 		}},
 	{stateFilling, "", "", func(f *Facts) string {
 		filling := 0
 		for _, r := range f.Resources {
-			if !r.Synced {
+			if !r.Synced && !r.Forbidden {
 				filling++
 			}
 		}
@@ -210,7 +214,7 @@ func faultRules() (all []rule) {
 // stalled reports whether a resource is not known to be up to date.
 func stalled(r *Resource) bool {
 	if !r.Synced {
-		return r.UnsyncedSeconds > lostAfter
+		return !r.Forbidden && r.UnsyncedSeconds > lostAfter
 	}
 	return r.LostSeconds > lostAfter || r.ProvenSeconds != nil && *r.ProvenSeconds > stalledAfter || r.Stalled
 }

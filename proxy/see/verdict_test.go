@@ -64,6 +64,9 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"no watch", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 31 }))},
 		{"a watch that is opened again", stateWell, "", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 29 }))},
 		{"no store for long", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 31 }))},
+		{"a right is missing", stateRestricted, "pods.v1 may not be listed", healthy(pods(func(r *Resource) {
+			r.Synced, r.Forbidden, r.UnsyncedSeconds = false, true, 3600
+		}))},
 		{"filling", stateFilling, "1 of 2 caches", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 2 }))},
 		{"lists pass", statePassing, "62\u00a0% of the lists", healthy(func(f *Facts) { f.Reads.ListsPassed, f.PassedBecause = new(0.62), "unknown-caller" })},
 		{"half of them", stateWell, "", healthy(func(f *Facts) { f.Reads.ListsPassed = new(0.5) })},
@@ -87,7 +90,7 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		}
 	}
 	for _, state := range States() {
-		if !slices.Contains(fault.States, state) && !strings.Contains("stopping starting wrong overloaded unsure stalled filling passing outdated lossy skewed idle well", state) {
+		if !slices.Contains(fault.States, state) && !strings.Contains("stopping starting wrong overloaded unsure restricted stalled filling passing outdated lossy skewed idle well", state) {
 			t.Errorf("state %s has no test", state)
 		}
 	}

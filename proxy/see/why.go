@@ -10,15 +10,6 @@ import (
 	"sluice/proxy/why"
 )
 
-// requests are kept ones.
-type requests []why.Seen
-
-// table returns the table of the last of them.
-func (all requests) table() *Table {
-	slices.SortStableFunc(all, func(a, b why.Seen) int { return b.At.Compare(a.At) })
-	return RequestTable(all).first(mostRows)
-}
-
 // whyView is the content of the page of the last requests.
 type whyView struct {
 	Show  string // the outcome of the requests below
@@ -49,7 +40,7 @@ func (s *Sampler) lastRequests(q url.Values) WhyList {
 // why serves the page of the last requests.
 func (s *Sampler) why(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	s.write(w, &view{Page: "why", Why: &whyView{clients.Outcomes[shown(q)], q, requests(s.lastRequests(q).Items).table()}})
+	s.write(w, &view{Page: "why", Why: &whyView{clients.Outcomes[shown(q)], q, RequestTable(s.lastRequests(q).Items).first("/see/v1alpha1/why?" + q.Encode())}})
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

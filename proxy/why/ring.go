@@ -145,8 +145,13 @@ func (r *Ring) Last(outcome clients.Outcome, q url.Values, names bool) []Seen {
 			}
 		}
 	}
+	return Newest(all, len(all))
+}
+
+// Newest sorts requests, the newest first, and returns at most n of them.
+func Newest(all []Seen, n int) []Seen {
 	slices.SortStableFunc(all, func(a, b Seen) int { return b.At.Compare(a.At) })
-	return all
+	return all[:min(len(all), n)]
 }
 
 func (s *slot) seen(names bool) Seen {

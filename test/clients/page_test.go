@@ -68,7 +68,7 @@ func findCA(t *testing.T, s *harness.Sluice) {
 	g := newGuide(t, clientsPage, apiserver, s)
 	g.Shell("kubectl create namespace sluice && sluice certificate | kubectl apply -f -")
 	g.Run("ca")
-	g.Shell("cmp ca.crt sluice-certs/ca.crt")
+	g.Shell("cmp ca.crt ~/.local/state/sluice/sluice-ca/ca.crt")
 	g.Shell("kubectl delete namespace sluice --wait=false")
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,7 +28,7 @@ const lost = "SluiceStoreMismatch limited"
 // refused are the alerts that faults of a relay, limits, and a pipe that nobody reads fire.
 var refused = []string{
 	"SluiceAuditIncomplete limited", "SluiceRefusesRequests limited", "SluiceRevokes limited",
-	"SluiceStoreNotSynced relayed", "SluiceWatchesPass",
+	"SluiceStoreForbidden relayed", "SluiceStoreNotSynced relayed", "SluiceWatchesPass",
 }
 
 // stale is the alert of a store whose watch says nothing. Its three minutes are a figure of the metric, which no rule shortens.
@@ -37,9 +38,9 @@ const stale = "SluiceStoreLagging relayed"
 func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 	t.Parallel()
 	apiserver := harness.Start(t)
-	silent, lossy, unfilled := &fault{}, &fault{}, &fault{fills: true}
+	silent, lossy, unfilled, forbidden := &fault{}, &fault{}, &fault{code: http.StatusServiceUnavailable}, &fault{code: http.StatusForbidden}
 	relay := newFaultyRelay(t, apiserver, map[string]*fault{
-		"limitranges": silent, "podtemplates": lossy, "replicationcontrollers": unfilled,
+		"limitranges": silent, "podtemplates": lossy, "replicationcontrollers": unfilled, "endpoints": forbidden,
 	})
 	start := func(config string) *harness.Sluice {
 		return apiserver.StartSluice(t, harness.SluiceOptions{
@@ -61,13 +62,16 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 	m.awaitCurve(t, `sluice_store_mismatches_total{resource="podtemplates"}`)
 	loseEvent(t, apiserver, lossy)
 	m.awaitFiring(t, lost)
-	unfilled.on.Store(true)
-	watch(t, relayed, "/api/v1/replicationcontrollers?watch=1&resourceVersion=0")
+	for resource, of := range map[string]*fault{"replicationcontrollers": unfilled, "endpoints": forbidden} {
+		of.on.Store(true)
+		watch(t, relayed, "/api/v1/"+resource+"?watch=1&resourceVersion=0")
+	}
 	leave()
 	stop := exceed(t, little)
 	m.awaitFiring(t, refused...)
 
 	unfilled.on.Store(false)
+	forbidden.on.Store(false)
 	read(t, pipe)
 	stop()
 	harness.Eventually(t, "two minutes without a proof", func() error {

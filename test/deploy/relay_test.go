@@ -22,9 +22,9 @@ type faultyRelay struct {
 
 // fault is one of a resource.
 type fault struct {
-	on    atomic.Bool
-	fills bool         // lists and initial events are refused; otherwise, watches lose what the apiserver sends
-	lost  atomic.Int64 // bytes
+	on   atomic.Bool
+	code int          // by which lists and initial events are refused; without one, watches lose what the apiserver sends
+	lost atomic.Int64 // bytes
 }
 
 func newFaultyRelay(t *testing.T, c *harness.ControlPlane, faults map[string]*fault) *faultyRelay {
@@ -46,11 +46,11 @@ func (f *faultyRelay) RoundTrip(r *http.Request) (*http.Response, error) {
 	watch := q.Get("watch") != ""
 	switch {
 	case fault == nil:
-	case fault.fills && fault.on.Load() && (!watch || q.Get("sendInitialEvents") != ""):
+	case fault.code != 0 && fault.on.Load() && (!watch || q.Get("sendInitialEvents") != ""):
 		refusal := httptest.NewRecorder()
-		http.Error(refusal, "no leader", http.StatusServiceUnavailable)
+		http.Error(refusal, "refused", fault.code)
 		return refusal.Result(), nil
-	case !fault.fills && watch:
+	case fault.code == 0 && watch:
 		resp, err := f.next.RoundTrip(r)
 		if err == nil {
 			resp.Body = lossyBody{resp.Body, fault}

@@ -32,7 +32,7 @@ func runExamples(t *testing.T, s *harness.Sluice, apiserver string) {
 		{"config-defaults", nil, ""},
 		{"config-check", nil, "sluice.yaml: valid"},
 		{"config-schema", nil, ""},
-		{"certificate", nil, "namespace: inventory"},
+		{"certificate", []string{" | kubectl apply -f -", ""}, "namespace: inventory"},
 		{"kubeconfig", []string{"https://127.0.0.1:8443", s.URL, "~/.local/state/sluice/ca.crt", filepath.Join(s.Dir, "ca.crt"), " --restore --write", " --restore"}, "clusters:"},
 		{"verify", nil, "configmaps.v1: equal at version "},
 		{"why", []string{"sluice why --last", "sluice why" + admin + " --last"}, "any-version"},
