@@ -63,7 +63,7 @@ var tasks = []task{
 	},
 	{
 		"Sluice says that it is overloaded. What is the runbook?", "/", []string{"Overloaded:"},
-		[]step{{"Runbook: docs/deploying.md#sluicerefusesrequests", []string{"SluiceRefusesRequests", "/clients?by=refused", "who is refused"}}},
+		[]step{{"Runbook", []string{"SluiceRefusesRequests", "/clients?by=refused", "who is refused"}}},
 		"status", []string{"Overloaded:", "docs/deploying.md#sluicerefusesrequests"},
 	},
 	{
