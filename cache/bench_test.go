@@ -3,10 +3,15 @@ package cache
 import (
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"sluice/cache/tree"
+	"sluice/test/harness"
 )
 
 // filled returns a store of n objects of 4 KB, one hundred per namespace.
@@ -136,4 +141,77 @@ func BenchmarkFanOut(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkHistory applies five minutes of 400 updates of pods a second, and resumes 1,000 watches of one node each from four minutes
+// ago.
+func BenchmarkHistory(b *testing.B) {
+	const rate, limit = 400, 64 << 20
+	pods := harness.Pods(10_000, "default", 1)
+	field := 0
+	object := func(i, version int) *tree.Object {
+		p := pods[i]
+		p.ResourceVersion = fmt.Sprint(version)
+		p.ManagedFields[0].Time.Time = time.Unix(int64(version/rate), 0)
+		p.Status.Conditions[0].LastTransitionTime.Time = time.Unix(int64(version/rate), 0)
+		data, err := p.Marshal()
+		if err != nil {
+			b.Fatal(err)
+		}
+		o := &tree.Object{Key: tree.KeyOf(p.Namespace, p.Name), RV: uint64(version), Data: data, Fields: []string{tree.Intern(fmt.Sprintf("node-%d", i%1000))}}
+		for key, value := range p.Labels {
+			o.Labels = append(o.Labels, tree.Label{Key: tree.Intern(key), Value: tree.Intern(value)})
+		}
+		slices.SortFunc(o.Labels, func(a, b tree.Label) int { return strings.Compare(a.Key, b.Key) })
+		return o
+	}
+	var objects []*tree.Object
+	for i := range pods {
+		objects = append(objects, object(i, 1))
+	}
+	slices.SortFunc(objects, func(a, b *tree.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	s := New(Options{Index: &field, HistoryBytes: limit, HistoryAge: 5 * time.Minute}, objects, 10)
+	var applying time.Duration
+	var bytes int64
+	const events = 330 * rate
+	for i := range events {
+		version := 10_000 + i
+		o := object(i*7919%len(pods), version)
+		bytes += int64(len(o.Data))
+		start := time.Now()
+		if err := s.Apply(Modified, o, time.Unix(0, int64(version)*int64(time.Second)/rate)); err != nil {
+			b.Fatal(err)
+		}
+		applying += time.Since(start)
+	}
+	newest := int64(10_000 + events - 1)
+	age := time.Duration(newest-int64(s.OldestVersion())) * time.Second / rate
+	for b.Loop() {
+		var watches sync.WaitGroup
+		var resumed atomic.Int64
+		for w := range 1000 {
+			watches.Go(func() {
+				c, err := s.Watch(Scope{Indexed: true, Value: fmt.Sprintf("node-%d", w)}, uint64(newest)-240*rate)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer c.Close()
+				buffer := make([]*Event, 64)
+				for n := 1; n > 0; resumed.Add(int64(n)) {
+					if n, _, err = c.Next(buffer); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		watches.Wait()
+		b.ReportMetric(float64(resumed.Load()), "events/op")
+	}
+	b.ReportMetric(age.Seconds(), "s-of-history")
+	b.ReportMetric(float64(s.Stats().HistoryBytes)/(1<<20), "MiB")
+	b.ReportMetric(float64(s.history.all.events.n), "states")
+	b.ReportMetric(float64(bytes)/events, "bytes/event")
+	b.ReportMetric(applying.Seconds()/(float64(events)/rate)*100, "%-of-a-core")
 }

@@ -1,6 +1,10 @@
 package cache
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Cursor reads the events of one scope at the pace of its reader. It holds no events itself: a
 // reader that falls behind the history gets ErrGone. A Cursor is for one goroutine and must be
@@ -34,8 +38,17 @@ func (c *Cursor) Ready() <-chan struct{} {
 // of this one. It returns ErrClosed when the store has ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	for more := true; more && n < len(dst); {
-		if n, version, more, err = c.read(dst, n); err != nil {
+		before, packed := n, []archived(nil)
+		if n, packed, version, more, err = c.read(dst, n); err != nil {
 			return 0, 0, err
+		}
+		if len(packed) > 0 {
+			found := dst[before:n]
+			if err := unpack(found, packed); err != nil {
+				return 0, 0, fmt.Errorf("%w: %w", ErrGone, err)
+			}
+			found = slices.DeleteFunc(found, func(e *Event) bool { return !c.store.history.concerns(c.scope, e) })
+			n = before + len(found)
 		}
 	}
 	return n, version, nil
@@ -46,22 +59,24 @@ func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 const scanPiece = 512
 
 // read adds the next events to the n that dst has, and reports whether others may follow. Those from before the
-// subscription are in the history of the whole resource.
-func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, err error) {
+// subscription are in the history of the whole resource. The last of them have to be unpacked, if packed has any.
+func (c *Cursor) read(dst []*Event, n int) (_ int, packed []archived, version uint64, more bool, err error) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	h := &c.sub.events
-	if all := &s.history.all.events; c.position < c.sub.from {
-		if c.position < all.trimmed && s.Prehistory.quietSince(c.scope, c.version) {
-			c.position = min(all.trimmed, c.sub.from)
-		}
-		if c.position < c.sub.from {
-			h = all
-		}
+	old, all, h := &s.history.archive, &s.history.all.events, &c.sub.events
+	if c.position < old.trimmed && s.Prehistory.quietSince(c.scope, c.version) {
+		c.position = old.trimmed
 	}
-	if c.position < h.trimmed {
-		return 0, 0, false, ErrGone
+	switch {
+	case c.position < old.trimmed:
+		return 0, nil, 0, false, ErrGone
+	case c.position < all.trimmed:
+		var found []*Event
+		found, packed, c.position = old.find(c.scope, c.position, c.version, min(len(dst)-n, unpackPiece))
+		return n + copy(dst[n:], found), packed, s.history.upTo(c.position), true, nil
+	case c.position < c.sub.from:
+		h = all
 	}
 	i := h.indexAfter(c.position)
 	for last := min(i+scanPiece, h.n); i < last && n < len(dst); i++ {
@@ -74,14 +89,14 @@ func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, er
 	}
 	switch {
 	case i < h.n && n == 0:
-		return 0, 0, true, nil
+		return 0, nil, 0, true, nil
 	case i < h.n:
-		return n, min(dst[n-1].RV, h.at(i).RV-1), true, nil
+		return n, nil, min(dst[n-1].RV, h.at(i).RV-1), true, nil
 	case n == 0 && s.closed:
-		return 0, 0, false, ErrClosed
+		return 0, nil, 0, false, ErrClosed
 	}
 	c.position = s.history.position
-	return n, max(c.version, s.applied.Load().Version), false, nil
+	return n, nil, max(c.version, s.applied.Load().Version), false, nil
 }
 
 // CaughtUpVersion returns the version of a bookmark that the reader may send: the version up to
@@ -102,13 +117,14 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 func (c *Cursor) Rewind(e *Event) { c.position = e.position }
 
 // Behind returns how many events of the scope are in the history after version, and when the first of them was
-// received. Of those from before the subscription it counts those among the next scanPiece events. Unlike the other
-// methods it can be called by any goroutine, until Close.
+// received. Of those from before the subscription and of archived ones it counts those among the next scanPiece events. Unlike
+// the other methods it can be called by any goroutine, until Close.
 func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all, h := &s.history.all.events, &c.sub.events
+	old, all, h := &s.history.archive, &s.history.all.events, &c.sub.events
+	events, since = old.count(c.scope, version)
 	first := all.indexNewer(version)
 	for i := first; i < min(first+scanPiece, all.n) && all.at(i).position <= c.sub.from; i++ {
 		if e := all.at(i); s.history.concerns(c.scope, e) {

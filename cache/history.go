@@ -11,10 +11,11 @@ type history struct {
 	all           *subscription
 	subscriptions map[Scope]*subscription // narrower ones that have cursors
 	position      uint64                  // of the newest event
-	oldestVersion uint64                  // the history is complete after this version
+	complete      uint64                  // the history has every event after this version
+	archive       archive                 // the older events
+	oldestVersion uint64                  // the states are known from this version on
 	oldestState   state                   // at oldestVersion
-	oldestShared  bool                    // several events of oldestVersion have left the history
-	bytes         int64                   // memory that the events keep alive
+	bytes         int64                   // memory that the events in all keep alive
 	recent        recentFrames
 	prehistory    *Prehistory
 	scopes        [maxScopes]Scope // scratch space of scopesOf
@@ -36,39 +37,84 @@ func (h *history) push(e *Event) (woken [1 + maxScopes]*subscription) {
 	h.bytes += e.size()
 	h.recent.add(e)
 	h.recent.evict(&h.all.events)
-	h.trim(e.At)
 	return woken
 }
 
 // trimPiece bounds the events that are removed for their age after each event: no reader can go on meanwhile.
 const trimPiece = 256
 
-// trim removes the events that exceed the memory limit and some of those that are too old, except the newest.
-func (h *history) trim(now time.Time) {
+// trim removes the events that exceed the memory limit and some of those that are too old, except the newest. It returns the
+// oldest event with a state if it is to be archived instead.
+func (h *history) trim(now time.Time) (archive *Event) {
 	events, most, oldest := &h.all.events, h.options.HistoryBytes, h.options.HistoryAge
-	for i := 0; events.n > 1; i++ {
+	for i := 0; events.n > 1 || len(h.archive.events) > 0; i++ {
 		large := most > 0 && h.memory() > most
-		if old := oldest > 0 && now.Sub(events.at(0).At) > oldest && i < trimPiece; !large && !old {
-			return
+		old := oldest > 0 && now.Sub(h.oldestAt()) > oldest && i < trimPiece
+		switch {
+		case large && events.n > 1 && h.bytes > most/statesPart:
+			return events.at(0)
+		case !large && !old:
+			return nil
 		}
-		if h.recent.events == events.n {
-			h.recent.remove(events.at(0))
-		}
-		e := events.pop()
-		scopes := h.scopesOf(e)
-		h.prehistory.add(e, scopes, h.firstWatchable())
-		h.oldestVersion, h.oldestState, h.oldestShared = e.RV, e.after, e.shares
-		h.bytes -= e.size()
-		for _, scope := range scopes {
-			if sub := h.subscriptions[scope]; sub != nil && sub.events.n > 0 && sub.events.at(0) == e {
-				sub.events.pop()
-			}
+		h.drop()
+	}
+	return nil
+}
+
+// oldestAt returns when the oldest event was received.
+func (h *history) oldestAt() time.Time {
+	if len(h.archive.events) > 0 {
+		return time.Unix(0, h.archive.events[0].at)
+	}
+	return h.all.events.at(0).At
+}
+
+// drop removes the oldest event.
+func (h *history) drop() {
+	var gone archived
+	var of marks
+	if len(h.archive.events) > 0 {
+		gone, of = h.archive.pop()
+	} else {
+		e := h.forget()
+		gone, of = archived{rv: e.RV, shares: e.shares}, h.marksOf(e)
+		h.archive.trimmed = e.position
+	}
+	after := gone.rv
+	if gone.shares {
+		after++ // a reader at this version may lack the event
+	}
+	h.prehistory.add(of, after, h.complete)
+	h.complete = after
+}
+
+// forget removes the oldest event with a state and returns it.
+func (h *history) forget() *Event {
+	if h.recent.events == h.all.events.n {
+		h.recent.remove(h.all.events.at(0))
+	}
+	e := h.all.events.pop()
+	h.oldestVersion, h.oldestState = e.RV, e.after
+	h.bytes -= e.size()
+	for _, scope := range h.scopesOf(e) {
+		if sub := h.subscriptions[scope]; sub != nil && sub.events.n > 0 && sub.events.at(0) == e {
+			sub.events.pop()
 		}
 	}
+	return e
+}
+
+// sample returns the oldest events with a state, as many as a dictionary needs.
+func (h *history) sample() (like []*Event) {
+	for i, n := 0, 0; i < h.all.events.n && n < dictionaryBytes; i++ {
+		e := h.all.events.at(i)
+		like, n = append(like, e), n+len(e.Object.Data)
+	}
+	return like
 }
 
 // memory returns about how many bytes of memory the history keeps alive.
-func (h *history) memory() int64 { return h.bytes + h.prehistory.size() }
+func (h *history) memory() int64 { return h.bytes + h.archive.bytes + h.prehistory.size() }
 
 // scopesOf returns the scopes that an event concerns, besides the whole resource and without
 // duplicates. The result is valid until the next call.
@@ -90,6 +136,15 @@ func (h *history) scopesOf(e *Event) []Scope {
 	return scopes
 }
 
+// marksOf returns the marks of the scopes that an event concerns.
+func (h *history) marksOf(e *Event) (of marks) {
+	of[0] = Scope{}.mark()
+	for i, scope := range h.scopesOf(e) {
+		of[i+1] = scope.mark()
+	}
+	return of
+}
+
 // concerns reports whether an event is in scope.
 func (h *history) concerns(scope Scope, e *Event) bool {
 	field := 0
@@ -99,15 +154,7 @@ func (h *history) concerns(scope Scope, e *Event) bool {
 	return scope.concerns(e, field)
 }
 
-// firstWatchable returns the version after which the history has every event.
-func (h *history) firstWatchable() uint64 {
-	if h.oldestShared {
-		return h.oldestVersion + 1
-	}
-	return h.oldestVersion
-}
-
-// at returns the state at a version up to which the history is complete, or ErrGone if it is older than the history.
+// at returns the state at a version up to which the history is complete, or ErrGone if it is older than the known states.
 func (h *history) at(version uint64) (*Snapshot, error) {
 	if version < h.oldestVersion {
 		return nil, ErrGone
@@ -116,6 +163,17 @@ func (h *history) at(version uint64) (*Snapshot, error) {
 		return &Snapshot{Version: version, state: h.all.events.at(i - 1).after}, nil
 	}
 	return &Snapshot{Version: version, state: h.oldestState}, nil
+}
+
+// upTo returns the version up to which a reader of all events up to position has everything. Others follow.
+func (h *history) upTo(position uint64) uint64 { return min(h.rv(position), h.rv(position+1)-1) }
+
+// rv returns the resource version of the event at a position.
+func (h *history) rv(position uint64) uint64 {
+	if position <= h.all.events.trimmed {
+		return h.archive.events[position-h.archive.trimmed-1].rv
+	}
+	return h.all.events.at(int(position - h.all.events.trimmed - 1)).RV
 }
 
 // deletes reports whether the newest event up to version is a deletion at version: others may follow at this version.
@@ -127,6 +185,9 @@ func (h *history) deletes(version uint64) bool {
 // startAfter returns the position after which the events begin that a reader of a state at version may
 // lack.
 func (h *history) startAfter(version uint64) uint64 {
+	if i := h.archive.since(version); i < len(h.archive.events) {
+		return h.archive.trimmed + uint64(i)
+	}
 	events := &h.all.events
 	if i := events.indexSince(version); i < events.n {
 		return events.at(i).position - 1

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -304,6 +305,9 @@ func (r *reader) read(t *testing.T, limit int) {
 		t.Fatal(err)
 	}
 	for _, e := range buf[:n] {
+		if want := testObject(e.Object.Key, e.RV); !bytes.Equal(e.Object.Data, want.Data) || !slices.Equal(e.Object.Fields, want.Fields) || e.Object.RV != e.RV {
+			t.Fatalf("event at %d shows %s of %v", e.RV, e.Object.Data, e.Object.Fields)
+		}
 		r.got = append(r.got, modelEvent{e.Type, e.RV, e.Object.Key})
 	}
 	r.version = version
@@ -315,8 +319,12 @@ func TestCursorsDeliverEveryEventOnceOrReturnGone(t *testing.T) {
 		runs = 20
 	}
 	for seed := range uint64(runs) {
-		// The history is short, so that slow readers fall behind it.
-		p := newPair(t, seed, Options{HistoryAge: 20 * time.Second, HistoryBytes: 1 << 30})
+		// The history is short, so that slow readers fall behind it, and sometimes most of it is archived.
+		options := Options{HistoryAge: 20 * time.Second, HistoryBytes: 1 << 30}
+		if seed%2 == 1 {
+			options = Options{HistoryAge: 200 * time.Second, HistoryBytes: 300 << 10}
+		}
+		p := newPair(t, seed, options)
 		begin := p.version
 		scopes := []Scope{{}, {Namespace: "a"}, {Namespace: "ab"}, {Key: "a/n1"}, {Key: "z/n2"}, {Indexed: true, Value: "3"}}
 		var readers []*reader
@@ -327,7 +335,7 @@ func TestCursorsDeliverEveryEventOnceOrReturnGone(t *testing.T) {
 				r := &reader{scope: scopes[p.rnd.IntN(len(scopes))]}
 				r.from = p.version - min(p.rnd.Uint64N(80), p.version)
 				c, err := p.store.Watch(r.scope, r.from)
-				lost := model{events: p.model.events[:p.store.history.position-uint64(p.store.history.all.events.n)]}
+				lost := model{events: p.model.events[:p.store.history.archive.trimmed]}
 				if missed := lost.since(r.scope, r.from); (err == ErrGone) != (r.from < begin || len(missed) > 0) {
 					t.Fatalf("watch of %v from %d after %v: %v", r.scope, r.from, missed, err)
 				}

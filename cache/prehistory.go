@@ -27,15 +27,15 @@ type Prehistory struct {
 
 // generation has the scopes of the events after a version, up to the next generation or to the history.
 type generation struct {
-	from  uint64           // the version
-	quiet map[Scope]uint64 // the version after which a scope had no event; those without events are not in it
+	from  uint64          // the version
+	quiet map[mark]uint64 // the version after which a scope had no event; those without events are not in it
 	// unindexed is the version after which there was no event whose values of the indexed field are not known.
 	unindexed uint64
 }
 
 const (
 	// scopeBytes is the estimated memory of a scope in a generation.
-	scopeBytes = 200
+	scopeBytes = 40
 	// maxScopesKnown bounds the scopes of a generation.
 	maxScopesKnown = 32 << 10
 	// prehistoryShare is the part of a store's memory limit that its prehistory may take, as a divisor.
@@ -48,8 +48,8 @@ func newPrehistory(version uint64, limit int64) *Prehistory {
 	if limit > 0 {
 		p.full = int(min(maxScopesKnown, limit/prehistoryShare/2/scopeBytes))
 	}
-	p.older = generation{from: version, quiet: map[Scope]uint64{}}
-	p.younger = generation{from: version, quiet: map[Scope]uint64{}}
+	p.older = generation{from: version, quiet: map[mark]uint64{}}
+	p.younger = generation{from: version, quiet: map[mark]uint64{}}
 	return p
 }
 
@@ -60,21 +60,16 @@ func (p *Prehistory) size() int64 {
 	return int64(len(p.older.quiet)+len(p.younger.quiet)) * scopeBytes
 }
 
-// add adds an event that leaves the history, with the scopes that it concerns besides the whole resource. The
-// history was complete after version before that.
-func (p *Prehistory) add(e *Event, scopes []Scope, version uint64) {
+// add adds an event that leaves the history, of which a reader lacks nothing from version after on. The history was complete after
+// version before that.
+func (p *Prehistory) add(of marks, after, version uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.younger.quiet) >= p.full {
-		p.older, p.younger, p.extensible = p.younger, generation{from: version, quiet: map[Scope]uint64{}}, false
+		p.older, p.younger, p.extensible = p.younger, generation{from: version, quiet: map[mark]uint64{}}, false
 	}
-	after := e.RV
-	if e.shares {
-		after++ // a reader at this version may lack the event
-	}
-	p.younger.quiet[Scope{}] = after
-	for _, scope := range scopes {
-		p.younger.quiet[scope] = after
+	for _, m := range of {
+		p.younger.quiet[m] = after
 	}
 }
 
@@ -99,7 +94,7 @@ func (p *Prehistory) Extend(from, until uint64, changes []Change) {
 	for _, c := range changes {
 		g.unindexed = max(g.unindexed, c.RV)
 		for _, scope := range []Scope{{}, {Namespace: c.Key.Namespace()}, {Key: c.Key}} {
-			g.quiet[scope] = max(g.quiet[scope], c.RV)
+			g.quiet[scope.mark()] = max(g.quiet[scope.mark()], c.RV)
 		}
 	}
 }
@@ -119,5 +114,5 @@ func (p *Prehistory) quietSince(scope Scope, version uint64) bool {
 }
 
 func (g *generation) quietSince(scope Scope, version uint64) bool {
-	return g.quiet[scope] <= version && (!scope.Indexed || g.unindexed <= version)
+	return g.quiet[scope.mark()] <= version && (!scope.Indexed || g.unindexed <= version)
 }

@@ -1,6 +1,10 @@
 package cache
 
-import "sluice/cache/tree"
+import (
+	"hash/maphash"
+
+	"sluice/cache/tree"
+)
 
 // Scope is the part of a resource that a watch reads, so that other events do not wake it. The zero
 // Scope is the whole resource. At most one of Namespace, Key and Indexed is set.
@@ -34,3 +38,23 @@ func (s Scope) Range() tree.Range {
 // maxScopes is the largest number of scopes that one event concerns, besides the whole resource:
 // its key, its namespace, and the values of the indexed field after and before it.
 const maxScopes = 4
+
+// mark stands for a scope where there is no memory for its strings. Equal scopes have equal marks, and others seldom have. No scope
+// has the mark 0.
+type mark uint32
+
+var markSeed = maphash.MakeSeed()
+
+func (s Scope) mark() mark { return mark(maphash.Comparable(markSeed, s)) | 1 }
+
+// marks are those of all scopes that an event concerns, the whole resource first. The rest are 0.
+type marks [1 + maxScopes]mark
+
+func (m *marks) have(one mark) bool {
+	for _, other := range m {
+		if other == one {
+			return true
+		}
+	}
+	return false
+}

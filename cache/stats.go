@@ -21,7 +21,7 @@ func (s *Store) Stats() Stats {
 		Version:      now.Version,
 		DataBytes:    now.Bytes(),
 		Bytes:        now.Memory(),
-		Events:       s.history.all.events.n,
+		Events:       s.history.all.events.n + len(s.history.archive.events),
 		HistoryBytes: s.history.memory(),
 		Cursors:      s.history.cursors(),
 	}

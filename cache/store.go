@@ -43,9 +43,9 @@ type Options struct {
 //     new state shares everything else with the old one;
 //  3. appends the event to the history of the whole resource and of each subscription whose scope
 //     it concerns;
-//  4. evicts frames and trims events beyond the limits;
-//  5. publishes the new snapshot, and then notifies readers, so that a woken reader is guaranteed
-//     to see it.
+//  4. publishes the new snapshot, and then notifies readers, so that a woken reader is guaranteed
+//     to see it;
+//  5. archives events without the states after them if the history exceeds its memory, and removes those beyond the limits.
 //
 // To list, a reader
 //  1. loads the snapshot, without a lock; it may keep it as long as it likes;
@@ -114,7 +114,7 @@ func (s *Store) Done() <-chan struct{} { return s.done }
 func (s *Store) OldestVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.history.firstWatchable()
+	return s.history.complete
 }
 
 // At returns the state at version. It returns ErrGone if version is older than the history, and
@@ -140,7 +140,7 @@ func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if version < h.firstWatchable() && !s.Prehistory.quietSince(scope, version) {
+	if version < h.complete && !s.Prehistory.quietSince(scope, version) {
 		return nil, ErrGone
 	}
 	return &Cursor{store: s, sub: h.subscribe(scope), scope: scope, position: h.startAfter(version), version: version}, nil

@@ -9,7 +9,10 @@ import (
 )
 
 // Writer is the one goroutine that fills a store.
-type Writer struct{ *Store }
+type Writer struct {
+	*Store
+	packer packer
+}
 
 // New returns the writer of a store that holds objects, which must be in strictly ascending order of keys, and
 // that is complete up to version.
@@ -21,7 +24,7 @@ func New(options Options, objects []*tree.Object, version uint64) *Writer {
 		done:       make(chan struct{}),
 		history: history{
 			options: options, all: &subscription{}, subscriptions: map[Scope]*subscription{},
-			oldestVersion: version, oldestState: content, prehistory: past,
+			complete: version, oldestVersion: version, oldestState: content, prehistory: past,
 		},
 		ledger: ledger{delivered: version},
 	}
@@ -29,7 +32,7 @@ func New(options Options, objects []*tree.Object, version uint64) *Writer {
 	s.applied.Store(now)
 	s.snapshot.Store(now)
 	s.ledger.trusted.Store(math.MaxUint64)
-	return &Writer{s}
+	return &Writer{Store: s}
 }
 
 // Apply applies the next event of the apiserver's watch, received at the given time: o is the new
@@ -52,7 +55,35 @@ func (w *Writer) Apply(t Type, o *tree.Object, at time.Time) error {
 			sub.broadcast()
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return w.shorten(at)
+}
+
+// shorten keeps the history within its limits. Only the writer removes events: none changes while it is compressed.
+func (w *Writer) shorten(now time.Time) error {
+	for {
+		w.mu.Lock()
+		e := w.history.trim(now)
+		w.mu.Unlock()
+		if e == nil {
+			return nil
+		}
+		if w.packer.serves == 0 {
+			if err := w.packer.renew(w.history.sample()); err != nil {
+				return err
+			}
+		}
+		packed, err := w.packer.pack(e)
+		if err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.history.archive.add(packed, w.history.marksOf(e))
+		w.history.forget()
+		w.mu.Unlock()
+	}
 }
 
 // next returns the state after an event.

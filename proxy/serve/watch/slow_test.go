@@ -3,6 +3,7 @@ package watch_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,9 +30,7 @@ func TestWatchOfABlockedClientHoldsOneEvent(t *testing.T) {
 			e.Apply(cache.Modified, servetest.Foo(0, version))
 		}
 		time.Sleep(c.Slow + time.Second) // the first event has been written, and all others were read
-		large := servetest.Foo(0, 10)
-		large.Data = append(large.Data, bytes.Repeat([]byte(" "), 2<<20)...)
-		e.Apply(cache.Modified, large)
+		e.Apply(cache.Modified, randomFoo(10, 4<<20))
 		e.Apply(cache.Modified, servetest.Foo(0, 11)) // keeps the large one alive, instead of all events before
 		time.Sleep(time.Minute)
 		if got := c.Take(); !slices.Equal(got, []string{"MODIFIED f000000@4", "MODIFIED f000000@5"}) || !c.Ended() {
@@ -63,6 +62,15 @@ func TestInitialEventsCountTheirBuffers(t *testing.T) {
 func longFoo(version uint64, length int) *tree.Object {
 	o := servetest.Foo(0, version)
 	o.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000000","resourceVersion":"%d"},"text":"%s"}`, version, strings.Repeat("a", length))
+	return o
+}
+
+// randomFoo is longFoo with a text that can be compressed to the half.
+func randomFoo(version uint64, length int) *tree.Object {
+	text := make([]byte, length/2)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
+	o := longFoo(version, 0)
+	o.Data = bytes.Replace(o.Data, []byte(`"text":""`), fmt.Appendf(nil, `"text":"%x"`, text), 1)
 	return o
 }
 

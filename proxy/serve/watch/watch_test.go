@@ -69,8 +69,8 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 		client := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		stalls(e, client)
 		e.Apply(cache.Modified, servetest.Foo(0, 4))
-		synctest.Wait() // the watch writes
-		for i := range 100 {
+		synctest.Wait()       // the watch writes
+		for i := range 1000 { // more than are archived
 			e.Apply(cache.Modified, servetest.Foo(0, uint64(5+i)))
 		}
 		isOpen(e, client)
