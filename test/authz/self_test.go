@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,9 +59,10 @@ func TestSidecarWithoutRightsServesItsOwnUser(t *testing.T) {
 	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: readOnly}
 	serviceAccount(t, "workload", pods)
 	serviceAccount(t, "neighbor", pods)
-	gateway := apiserver.StartSluice(t, harness.SluiceOptions{Config: selfConfig, Flags: []string{
-		"--client-ca-file=", "--kubeconfig=" + kubeconfigWithToken(t, tokenOf(t, "workload")),
-	}})
+	gateway := apiserver.StartSluice(t, harness.SluiceOptions{
+		Config: selfConfig, Flags: []string{"--client-ca-file="},
+		Upstream: bearing(apiserver.RESTConfig("admin"), tokenOf(t, "workload")),
+	})
 	read := func(token string) (code int, source string) {
 		t.Helper()
 		client, err := harness.NewRawClient(bearing(gateway.RESTConfig("admin"), token))
@@ -105,14 +105,4 @@ func served(code int, source string) error {
 		return fmt.Errorf("%d, %s", code, source)
 	}
 	return nil
-}
-
-// kubeconfigWithToken writes a kubeconfig for the apiserver.
-func kubeconfigWithToken(t *testing.T, token string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := harness.WriteKubeconfig(path, bearing(apiserver.RESTConfig("admin"), token)); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

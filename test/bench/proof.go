@@ -112,8 +112,9 @@ func (w *world) proofs(ctx context.Context, r *report) {
 			continue
 		}
 		if w.upper == nil { // a Sluice whose upstream is the first one
-			options := harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice}
-			w.upper = must(w.plane.StartSluiceMain(options))
+			w.upper = must(w.plane.StartSluiceMain(harness.SluiceOptions{
+				Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice.RESTConfig("sluice"),
+			}))
 			w.tiers = sluiceTarget(twoTiersName, w.upper, user)
 		}
 		next := runningPods(size)

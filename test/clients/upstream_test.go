@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
 
@@ -54,12 +55,12 @@ func TestUpstreamCompressionCarriesLessAndShowsTheSame(t *testing.T) {
 // startFilled starts a gateway with a cache of all pods, and returns how many bytes the apiserver sent to it.
 func startFilled(t *testing.T, compress bool) (s *harness.Sluice, received int64) {
 	t.Helper()
-	relay := harness.NewRelay(t, apiserver.URL)
+	link, through := wire.StartLink(t, apiserver.RESTConfig("sluice"))
 	s = apiserver.StartSluice(t, harness.SluiceOptions{
-		Config: fmt.Sprintf("apiVersion: sluice/v1alpha1\nkind: Configuration\nupstream: {compress: %v}\n", compress),
-		Flags:  []string{"--kubeconfig=" + apiserver.KubeconfigThrough(t, "sluice", relay)},
+		Config:   fmt.Sprintf("apiVersion: sluice/v1alpha1\nkind: Configuration\nupstream: {compress: %v}\n", compress),
+		Upstream: through,
 	})
-	before := relay.Answered.Load()
+	before := link.Answered.Load()
 	s.WaitForCacheSync(t, "/api/v1/namespaces/none/pods", "pods.v1") // the first read passes
-	return s, relay.Answered.Load() - before
+	return s, link.Answered.Load() - before
 }

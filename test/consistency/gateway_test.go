@@ -1,7 +1,6 @@
 package consistency
 
 import (
-	"path/filepath"
 	"testing"
 
 	"sluice/test/consistency/wire"
@@ -22,19 +21,8 @@ type gateway struct {
 func startGateway(t *testing.T, config string) *gateway {
 	t.Helper()
 	g := &gateway{lag: &wire.Lag{}}
-	server, through := g.lag.Front(t, controlPlane.RESTConfig("sluice"))
-	var err error
-	if g.link, err = wire.NewLink(server.Listener.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); g.link.Run() }()
-	t.Cleanup(func() { g.link.Close(); <-ended })
-	through.Host = "https://" + g.link.Addr()
-	path := filepath.Join(t.TempDir(), "sluice.kubeconfig")
-	if err := harness.WriteKubeconfig(path, through); err != nil {
-		t.Fatal(err)
-	}
-	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Config: config, Flags: []string{"--kubeconfig=" + path}})
+	_, through := g.lag.Front(t, controlPlane.RESTConfig("sluice"))
+	g.link, through = wire.StartLink(t, through)
+	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Config: config, Upstream: through})
 	return g
 }

@@ -38,6 +38,6 @@ func TestPromisesHoldThroughTwoTiers(t *testing.T) {
 // upperTier starts a Sluice in front of the gateway.
 func upperTier(t *testing.T, g *gateway) *rest.Config {
 	t.Helper()
-	upper := controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Flags: []string{"--kubeconfig=" + g.Kubeconfig(t, "sluice")}})
+	upper := controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Upstream: g.RESTConfig("sluice")})
 	return upper.RESTConfig("admin")
 }

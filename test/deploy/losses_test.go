@@ -43,9 +43,7 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 		"limitranges": silent, "podtemplates": lossy, "replicationcontrollers": unfilled, "endpoints": forbidden,
 	})
 	start := func(config string) *harness.Sluice {
-		return apiserver.StartSluice(t, harness.SluiceOptions{
-			Binary: "sluice", Config: config, Flags: []string{"--kubeconfig=" + relay.kubeconfig},
-		})
+		return apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Upstream: relay.upstream})
 	}
 	pipe := filepath.Join(t.TempDir(), "audit")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -9,15 +9,17 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"k8s.io/client-go/rest"
+
 	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
 
 // faultyRelay passes requests of gateways to an apiserver, with faults that no apiserver makes on demand.
 type faultyRelay struct {
-	kubeconfig string // of a gateway whose apiserver is the relay
-	faults     map[string]*fault
-	next       http.RoundTripper
+	upstream *rest.Config // of a gateway whose apiserver is the relay
+	faults   map[string]*fault
+	next     http.RoundTripper
 }
 
 // fault is one of a resource.
@@ -29,14 +31,11 @@ type fault struct {
 
 func newFaultyRelay(t *testing.T, c *harness.ControlPlane, faults map[string]*fault) *faultyRelay {
 	t.Helper()
-	relay := &faultyRelay{faults: faults, kubeconfig: filepath.Join(t.TempDir(), "relay.kubeconfig")}
-	_, through := wire.Front(t, c.RESTConfig("sluice"), func(proxy *httputil.ReverseProxy) http.Handler {
+	relay := &faultyRelay{faults: faults}
+	_, relay.upstream = wire.Front(t, c.RESTConfig("sluice"), func(proxy *httputil.ReverseProxy) http.Handler {
 		relay.next, proxy.Transport = proxy.Transport, relay
 		return proxy
 	})
-	if err := harness.WriteKubeconfig(relay.kubeconfig, through); err != nil {
-		t.Fatal(err)
-	}
 	return relay
 }
 

@@ -29,9 +29,8 @@ type SluiceOptions struct {
 	Config string
 	// Flags are additional flags.
 	Flags []string
-	// Upstream is a gateway in front of the control plane, which this one uses instead of the apiserver;
-	// nil means none.
-	Upstream *Sluice
+	// Upstream is how the gateway reaches the apiserver; nil means directly, as the user sluice.
+	Upstream *rest.Config
 	// Memory is the limit of a cgroup of its own, in bytes, which needs root; 0 means none.
 	Memory int64
 }
@@ -103,9 +102,12 @@ func (s *Sluice) start(listen, admin string) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := s.upstreamKubeconfig()
-	if err != nil {
-		return err
+	kubeconfig := s.controlPlane.Kubeconfig("sluice")
+	if s.opts.Upstream != nil {
+		kubeconfig = filepath.Join(s.Dir, "upstream.kubeconfig")
+		if err := WriteKubeconfig(kubeconfig, s.opts.Upstream); err != nil {
+			return err
+		}
 	}
 	args := []string{
 		"serve", "--kubeconfig=" + kubeconfig, "--listen=" + listen, "--admin-listen=" + admin,
@@ -135,15 +137,6 @@ func (s *Sluice) start(listen, admin string) error {
 	}
 	_, s.Proxy, _ = strings.Cut(line, " proxy ")
 	return nil
-}
-
-// upstreamKubeconfig returns the path of the kubeconfig for the upstream.
-func (s *Sluice) upstreamKubeconfig() (string, error) {
-	if s.opts.Upstream == nil {
-		return s.controlPlane.Kubeconfig("sluice"), nil
-	}
-	path := filepath.Join(s.Dir, "upstream.kubeconfig")
-	return path, s.opts.Upstream.WriteKubeconfig(path, "sluice")
 }
 
 // Stop stops the gateway. It returns an error if that fails or if the race detector has reported a

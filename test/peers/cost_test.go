@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
 
@@ -50,7 +51,7 @@ var atRest = sync.OnceValue(func() float64 {
 })
 
 // measure returns what an act cost whose connections to the apiserver go through a relay. atRest must be known.
-func measure(t *testing.T, r *harness.Relay, act func()) cost {
+func measure(t *testing.T, r *wire.Link, act func()) cost {
 	t.Helper()
 	cpu, err := cpuOf(plane.PID())
 	bytes, begin := r.Answered.Load(), time.Now()
@@ -79,23 +80,23 @@ func changeOften(t *testing.T, name string) {
 }
 
 // hour returns how many bytes the apiserver answers to a running reader in an hour. name is what it shows in the end.
-func hour(t *testing.T, r *harness.Relay, reader shows, name string) int64 {
+func hour(t *testing.T, r *wire.Link, reader shows, name string) int64 {
 	t.Helper()
 	changed := measure(t, r, func() {
 		changeOften(t, name)
 		same(t, reader, reader, name)
 	})
-	return changed.bytes*oftenInHour + rest(t, r)
+	return changed.bytes*oftenInHour + restingHour(t, r)
 }
 
-// rest returns the same of a peer for which nothing changes.
-func rest(t *testing.T, r *harness.Relay) int64 {
+// restingHour returns the same of a peer for which nothing changes.
+func restingHour(t *testing.T, r *wire.Link) int64 {
 	t.Helper()
 	return int64(time.Hour/idleFor) * measure(t, r, func() { time.Sleep(idleFor) }).bytes
 }
 
 // median returns the median of what several starts cost.
-func median(t *testing.T, r *harness.Relay, act func(i int)) (spent cost) {
+func median(t *testing.T, r *wire.Link, act func(i int)) (spent cost) {
 	t.Helper()
 	var cpu []time.Duration
 	var bytes []int64

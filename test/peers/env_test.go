@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
+	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
 
@@ -73,19 +77,23 @@ func kubectl(args ...string) (string, error) {
 type env struct {
 	plane    *harness.ControlPlane
 	sluice   *harness.Sluice
-	direct   *harness.Relay // of the peer
-	upstream *harness.Relay // of Sluice
+	direct   *wire.Link // of the peer
+	upstream *wire.Link // of Sluice
 
 	directly, through string // kubeconfigs
 }
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	e := &env{plane: plane, direct: harness.NewRelay(t, plane.URL), upstream: harness.NewRelay(t, plane.URL)}
-	e.directly = plane.KubeconfigThrough(t, "admin", e.direct)
-	e.sluice = plane.StartSluice(t, harness.SluiceOptions{
-		Binary: "sluice", Flags: []string{"--kubeconfig=" + plane.KubeconfigThrough(t, "sluice", e.upstream)},
-	})
+	e := &env{plane: plane}
+	var direct, upstream *rest.Config
+	e.direct, direct = wire.StartLink(t, plane.RESTConfig("admin"))
+	e.upstream, upstream = wire.StartLink(t, plane.RESTConfig("sluice"))
+	e.directly = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := harness.WriteKubeconfig(e.directly, direct); err != nil {
+		t.Fatal(err)
+	}
+	e.sluice = plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Upstream: upstream})
 	e.through = e.sluice.Kubeconfig(t, "admin")
 	return e
 }

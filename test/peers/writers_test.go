@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
 
@@ -105,7 +106,7 @@ func TestPeersWriteTheSameThroughSluice(t *testing.T) {
 
 // run makes all steps but the last with a writer, measures what a start and the last step cost, and returns what the
 // writer made of each step.
-func (w writer) run(t *testing.T, e *env, r *harness.Relay, program, kubeconfig string) (spent costs, made []string) {
+func (w writer) run(t *testing.T, e *env, r *wire.Link, program, kubeconfig string) (spent costs, made []string) {
 	t.Helper()
 	defer clean(t)
 	running := w.start(t, program, kubeconfig)
@@ -119,7 +120,7 @@ func (w writer) run(t *testing.T, e *env, r *harness.Relay, program, kubeconfig 
 		running = w.start(t, program, kubeconfig)
 		made = append(made, w.steps[last].make(t))
 	})
-	spent.hour = rest(t, r)
+	spent.hour = restingHour(t, r)
 	running.stop()
 	e.idle(t)
 	return spent, made

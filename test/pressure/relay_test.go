@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,10 +20,9 @@ import (
 // relay stands between Sluice and the apiserver. It counts requests for the lists of one resource.
 type relay struct {
 	*harness.Sluice
-	server *httptest.Server
-	link   *wire.Link
-	path   string // of the resource
-	own    string // the Authorization header of Sluice itself
+	link *wire.Link
+	path string // of the resource
+	own  string // the Authorization header of Sluice itself
 
 	mu     sync.Mutex    // guards what follows
 	frozen chan struct{} // closed when the watches go on; nil while they do
@@ -66,7 +63,7 @@ func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
 	t.Helper()
 	config := apiserver.RESTConfig("sluice")
 	r := &relay{path: path, own: "Bearer " + config.BearerToken}
-	r.server, config = wire.Front(t, config, func(proxy *httputil.ReverseProxy) http.Handler {
+	_, config = wire.Front(t, config, func(proxy *httputil.ReverseProxy) http.Handler {
 		proxy.ModifyResponse = r.respond
 		return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			if status := r.begin(q); status != 0 {
@@ -78,19 +75,8 @@ func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
 		})
 	})
 	t.Cleanup(r.thaw)
-	var err error
-	if r.link, err = wire.NewLink(r.server.Listener.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	var linked sync.WaitGroup
-	linked.Go(r.link.Run)
-	t.Cleanup(func() { r.link.Close(); linked.Wait() })
-	config.Host = "https://" + r.link.Addr()
-	kubeconfig := filepath.Join(t.TempDir(), "sluice.kubeconfig")
-	if err := harness.WriteKubeconfig(kubeconfig, config); err != nil {
-		t.Fatal(err)
-	}
-	o.Flags = append(o.Flags, "--log-level=warn", "--kubeconfig="+kubeconfig)
+	r.link, o.Upstream = wire.StartLink(t, config)
+	o.Flags = append(o.Flags, "--log-level=warn")
 	r.Sluice = apiserver.StartSluice(t, o)
 	return r
 }

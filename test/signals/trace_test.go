@@ -124,7 +124,9 @@ func traced(endpoint string, perMillion int) string {
 func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	r := startReceiver(t)
 	far := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: traced(r.URL, 0)})
-	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: traced(r.URL, 0), Upstream: far})
+	s := apiserver.StartSluice(t, harness.SluiceOptions{
+		Binary: "sluice", Config: traced(r.URL, 0), Upstream: far.RESTConfig("sluice"),
+	})
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 
 	list, watch, passed, stranger := newParent(1), newParent(2), newParent(3), newParent(4)

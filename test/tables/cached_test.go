@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,11 +46,7 @@ func startSluice(t *testing.T) (*harness.Sluice, *relay) {
 		proxy.ModifyResponse = r.describe
 		return proxy
 	})
-	kubeconfig := filepath.Join(t.TempDir(), "relay.kubeconfig")
-	if err := harness.WriteKubeconfig(kubeconfig, through); err != nil {
-		t.Fatal(err)
-	}
-	return server.StartSluice(t, harness.SluiceOptions{Config: cachesAll, Flags: []string{"--log-level=warn", "--kubeconfig=" + kubeconfig}}), r
+	return server.StartSluice(t, harness.SluiceOptions{Config: cachesAll, Flags: []string{"--log-level=warn"}, Upstream: through}), r
 }
 
 // describe changes the descriptions in a Table, and the Date.

@@ -3,13 +3,19 @@ package wire
 import (
 	"context"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 // Link is a TCP proxy to one address. Its methods may be used concurrently.
 type Link struct {
+	Answered atomic.Int64 // bytes that the server has sent
+
 	target   string
 	listener net.Listener
 	gate     *gate
@@ -21,20 +27,25 @@ type Link struct {
 	conns map[*conn]struct{}
 }
 
-// NewLink listens on a loopback port. The caller must call Run and Close.
-func NewLink(target string) (*Link, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// StartLink starts a link to the server of a configuration, until the test ends. It returns the configuration of its clients,
+// too.
+func StartLink(t testing.TB, to *rest.Config) (*Link, *rest.Config) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return &Link{target: target, listener: l, gate: newGate(), conns: map[*conn]struct{}{}}, nil
+	l := &Link{target: strings.TrimPrefix(to.Host, "https://"), listener: listener, gate: newGate(), conns: map[*conn]struct{}{}}
+	var running sync.WaitGroup
+	running.Go(l.run)
+	t.Cleanup(func() { l.close(); running.Wait() })
+	through := rest.CopyConfig(to)
+	through.Host = "https://" + listener.Addr().String()
+	return l, through
 }
 
-// Addr returns the address of the listener.
-func (l *Link) Addr() string { return l.listener.Addr().String() }
-
-// Run forwards connections until Close is called.
-func (l *Link) Run() {
+// run forwards connections until close is called.
+func (l *Link) run() {
 	defer l.running.Wait()
 	for {
 		client, err := l.listener.Accept()
@@ -49,8 +60,8 @@ func (l *Link) Run() {
 	}
 }
 
-// Close stops the link and resets its connections.
-func (l *Link) Close() {
+// close stops the link and resets its connections.
+func (l *Link) close() {
 	l.listener.Close()
 	l.Refuse(true)
 	l.Cut(1)
@@ -112,9 +123,8 @@ func (l *Link) forward(client net.Conn) {
 	}
 	context.AfterFunc(ctx, func() { reset(client); reset(server) })
 	var both sync.WaitGroup
-	for _, direction := range [][2]net.Conn{{client, server}, {server, client}} {
-		both.Go(func() { defer cut(); l.pump(ctx, c, direction[0], direction[1]) })
-	}
+	both.Go(func() { defer cut(); l.pump(ctx, c, client, server, new(atomic.Int64)) })
+	both.Go(func() { defer cut(); l.pump(ctx, c, server, client, &l.Answered) })
 	both.Wait()
 }
 
@@ -138,8 +148,8 @@ func (l *Link) leave(c *conn) {
 	delete(l.conns, c)
 }
 
-// pump forwards the bytes of one direction.
-func (l *Link) pump(ctx context.Context, c *conn, src, dst net.Conn) {
+// pump forwards the bytes of one direction, and counts them.
+func (l *Link) pump(ctx context.Context, c *conn, src, dst net.Conn, sum *atomic.Int64) {
 	q := newQueue()
 	var filled sync.WaitGroup
 	defer filled.Wait()
@@ -153,6 +163,7 @@ func (l *Link) pump(ctx context.Context, c *conn, src, dst net.Conn) {
 			err = l.gate.wait(ctx)
 		}
 		if err == nil && !c.abandoned.Load() {
+			sum.Add(int64(len(data)))
 			_, err = dst.Write(data)
 		}
 		if err != nil {

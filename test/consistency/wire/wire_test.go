@@ -36,19 +36,13 @@ func echo(t *testing.T) string {
 
 func link(t *testing.T) *Link {
 	t.Helper()
-	l, err := NewLink(echo(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); l.Run() }()
-	t.Cleanup(func() { l.Close(); <-ended })
+	l, _ := StartLink(t, &rest.Config{Host: echo(t)})
 	return l
 }
 
 func dial(t *testing.T, l *Link) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", l.Addr())
+	c, err := net.Dial("tcp", l.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +118,7 @@ func TestRefuseResetsNewConnections(t *testing.T) {
 	l := link(t)
 	l.Refuse(true)
 	// The connection may fail at once or when it is used.
-	if c, err := net.Dial("tcp", l.Addr()); err == nil {
+	if c, err := net.Dial("tcp", l.listener.Addr().String()); err == nil {
 		defer c.Close()
 		if roundTrip(c, "hello") == nil {
 			t.Error("the connection is not refused")
