@@ -109,7 +109,7 @@ func (c watching) deliver(ctx context.Context, w *world, t *target, events int, 
 	m := w.meter()
 	acknowledged := update(open)
 	check(open.finish(ctx, events))
-	used, wall, watches := m.read(), time.Since(m.began), podWatches(ctx, w.plane)
+	used, wall, watches := m.read(), time.Since(m.began), must(w.plane.PodWatches(ctx))
 	check(open.close())
 	return &sample{usage: used, walls: open.delays(acknowledged), bytes: open.bytes(), wall: wall, watches: watches - w.ownWatches}
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"sluice/test/harness"
 )
 
 // tally is a reading of a counter by its labels, or the difference of two.
@@ -77,7 +74,7 @@ const closeLimit = time.Minute
 // are closed: only its own ones and Sluice's remain. After closeLimit the round counts what is
 // there.
 func (w *world) awaitClosed(ctx context.Context) {
-	poll(ctx, 20*time.Millisecond, closeLimit, func() bool { return podWatches(ctx, w.plane) <= w.ownWatches+1 })
+	poll(ctx, 20*time.Millisecond, closeLimit, func() bool { return must(w.plane.PodWatches(ctx)) <= w.ownWatches+1 })
 }
 
 // fromCache is the value of the metric's source label for responses from the cache.
@@ -133,11 +130,4 @@ func (a tally) reasons() string {
 		parts = append(parts, fmt.Sprintf("%s (%.0f)", how, a[how]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// podWatches returns the number of watches of pods at the apiserver, its own included.
-func podWatches(ctx context.Context, plane *harness.ControlPlane) int {
-	page := must(plane.Raw(user).Get(ctx, "/metrics", "text/plain"))
-	metrics := must(harness.ParseMetrics(bytes.NewReader(page.Body)))
-	return int(metrics.Sum("apiserver_longrunning_requests", "verb=WATCH", "resource=pods"))
 }

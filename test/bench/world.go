@@ -83,7 +83,7 @@ func (w *world) start(ctx context.Context, of setting) {
 	if w.pods = of.objects[0]; of.section == "" {
 		w.know(of.objects[0])
 	}
-	w.ownWatches = podWatches(ctx, w.plane)
+	w.ownWatches = must(w.plane.PodWatches(ctx))
 	options := harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}
 	w.sluice = must(w.plane.StartSluiceMain(options))
 	w.apiserver = w.direct(user)

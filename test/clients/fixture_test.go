@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -16,7 +15,7 @@ var (
 	sluice    *harness.Sluice
 
 	// ownWatches is the number of pod watches that the apiserver opens itself, for the node authorizer.
-	ownWatches float64
+	ownWatches int
 )
 
 func TestMain(m *testing.M) { harness.Main(m, 0, run) }
@@ -26,7 +25,7 @@ func run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer apiserver.Stop()
-	if ownWatches, err = podWatches(context.Background()); err != nil {
+	if ownWatches, err = apiserver.PodWatches(context.Background()); err != nil {
 		return 0, err
 	}
 	if sluice, err = apiserver.StartSluiceMain(); err != nil {
@@ -37,22 +36,4 @@ func run(m *testing.M) (code int, err error) {
 		fmt.Fprintln(os.Stderr, sluice.Log())
 	}
 	return code, err
-}
-
-// apiserverMetrics returns the metrics of an apiserver.
-func apiserverMetrics(ctx context.Context) (harness.Metrics, error) {
-	a, err := apiserver.Raw("admin").Get(ctx, "/metrics", "text/plain")
-	if err != nil {
-		return nil, err
-	}
-	return harness.ParseMetrics(bytes.NewReader(a.Body))
-}
-
-// podWatches returns the number of pod watches that the apiserver serves.
-func podWatches(ctx context.Context) (float64, error) {
-	m, err := apiserverMetrics(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return m.Sum("apiserver_longrunning_requests", "resource=pods", "verb=WATCH"), nil
 }

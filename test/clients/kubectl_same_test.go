@@ -186,7 +186,7 @@ type openWatches struct{ direct, cached float64 }
 
 func gadgetWatches(t *testing.T) openWatches {
 	t.Helper()
-	direct, err := apiserverMetrics(t.Context())
+	direct, err := apiserver.Metrics(t.Context(), "apiserver_longrunning_requests")
 	if err != nil {
 		t.Fatal(err)
 	}

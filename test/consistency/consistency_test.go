@@ -1,14 +1,11 @@
 package consistency
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
-
-	"sluice/test/harness"
 )
 
 // loads are those of the test.
@@ -100,16 +97,12 @@ func (c cacheStarts) add(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 	defer cancel()
-	a, err := controlPlane.Raw("admin").Get(ctx, "/metrics", "text/plain")
+	const starts = "apiserver_watch_cache_initializations_total"
+	page, err := controlPlane.Metrics(ctx, starts)
 	if err != nil {
 		t.Log(err) // then fewer losses are known
-		return
 	}
-	page, err := harness.ParseMetrics(bytes.NewReader(a.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range page.Samples("apiserver_watch_cache_initializations_total") {
+	for _, s := range page.Samples(starts) {
 		c[s.Labels["resource"]] += int(s.Value)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -58,17 +57,9 @@ func costOf(ctx context.Context, server *harness.RawClient, metrics func(context
 	if err != nil {
 		return 0, err
 	}
-	const cpu = "process_cpu_seconds_total"
-	return time.Duration((after.Sum(cpu) - before.Sum(cpu)) / float64(n) * float64(time.Second)), nil
+	return time.Duration((after.Sum(cpuSeconds) - before.Sum(cpuSeconds)) / float64(n) * float64(time.Second)), nil
 }
 
 func (d *demo) apiserverMetrics(ctx context.Context) (harness.Metrics, error) {
-	answer, err := d.plane.Raw("admin").Get(ctx, "/metrics", "*/*")
-	if err == nil && answer.Status != http.StatusOK {
-		err = fmt.Errorf("status %d", answer.Status)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return harness.ParseMetrics(bytes.NewReader(answer.Body))
+	return d.plane.Metrics(ctx, cpuSeconds, memoryBytes)
 }

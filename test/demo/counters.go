@@ -18,6 +18,9 @@ const (
 	// elsewhere.
 	refresh     = time.Second
 	logInterval = 10 * time.Second
+
+	cpuSeconds  = "process_cpu_seconds_total"
+	memoryBytes = "process_resident_memory_bytes"
 )
 
 // counters are the metrics of the two servers.
@@ -45,7 +48,7 @@ func (c *counters) String() string {
 }
 
 func memory(m harness.Metrics) string {
-	return number(m.Sum("process_resident_memory_bytes")/1e6) + " MB"
+	return number(m.Sum(memoryBytes)/1e6) + " MB"
 }
 
 func milliseconds(d time.Duration) string {

@@ -1,8 +1,12 @@
 package harness
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -63,6 +67,31 @@ func (s Sample) has(labels []string) bool {
 		}
 	}
 	return true
+}
+
+// Metrics returns some metrics of the apiserver: its whole page takes a second to parse under the race detector.
+func (c *ControlPlane) Metrics(ctx context.Context, names ...string) (Metrics, error) {
+	page, err := c.Raw("admin").Get(ctx, "/metrics", "text/plain")
+	if err == nil && page.Status != http.StatusOK {
+		err = fmt.Errorf("metrics of the apiserver: status %d", page.Status)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var some bytes.Buffer
+	for line := range bytes.Lines(page.Body) {
+		name := bytes.TrimPrefix(line, []byte("# TYPE "))
+		if slices.Contains(names, string(name[:bytes.IndexAny(name, "{ \n")])) {
+			some.Write(line)
+		}
+	}
+	return ParseMetrics(&some)
+}
+
+// PodWatches returns the number of watches of pods that the apiserver serves, its own included.
+func (c *ControlPlane) PodWatches(ctx context.Context) (int, error) {
+	m, err := c.Metrics(ctx, "apiserver_longrunning_requests")
+	return int(m.Sum("apiserver_longrunning_requests", "resource=pods", "verb=WATCH")), err
 }
 
 // Metrics returns the metrics of the gateway.
