@@ -136,8 +136,7 @@ const marker = "7777"
 
 func (w objectWriter) resize(name, size string) {
 	w.t.Helper()
-	patch := []byte(`{"spec":{"size":` + size + `}}`)
-	if err := w.send(http.MethodPatch, w.path+"/"+name, "application/merge-patch+json", patch); err != nil {
+	if err := w.send(http.MethodPatch, w.path+"/"+name, `{"spec":{"size":`+size+`}}`); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -119,41 +119,33 @@ func (w objectWriter) create(name string) {
 	group, kind := w.sample.gvr.GroupVersion(), w.sample.kind
 	object := toJSON(w.t, fmt.Sprintf("apiVersion: %s\nkind: %s\n", group, kind)+strings.Replace(w.sample.object, "NAME", name, 1))
 	harness.Eventually(w.t, "create "+kind, func() error {
-		return w.send(http.MethodPost, w.path, "application/json", object)
+		return w.send(http.MethodPost, w.path, string(object))
 	})
 }
 
 func (w objectWriter) label(name, key, value string) {
 	w.t.Helper()
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
-	if err := w.send(http.MethodPatch, w.path+"/"+name, "application/merge-patch+json", patch); err != nil {
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
+	if err := w.send(http.MethodPatch, w.path+"/"+name, patch); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w objectWriter) delete(name string) {
 	w.t.Helper()
-	if err := w.send(http.MethodDelete, w.path+"/"+name+"?gracePeriodSeconds=0", "", nil); err != nil {
+	if err := w.send(http.MethodDelete, w.path+"/"+name+"?gracePeriodSeconds=0", ""); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // send sends one write. It returns an error for 404, and ends the test on any other failure.
-func (w objectWriter) send(method, path, contentType string, body []byte) error {
+func (w objectWriter) send(method, path, object string) error {
 	w.t.Helper()
-	a, err := w.server.Do(w.t.Context(), harness.Request{
-		Method: method, Path: path, Body: body, Header: http.Header{"Content-Type": {contentType}},
-	})
-	if err != nil {
+	a, err := w.server.Write(w.t.Context(), method, path, object)
+	if err != nil && a.Status != http.StatusNotFound {
 		w.t.Fatal(err)
 	}
-	if a.Status == http.StatusNotFound {
-		return fmt.Errorf("%s %s: %s", method, path, a.Body)
-	}
-	if a.Status > http.StatusCreated {
-		w.t.Fatalf("%s %s: %d: %s", method, path, a.Status, a.Body)
-	}
-	return nil
+	return err
 }
 
 func toJSON(t *testing.T, text string) []byte {
@@ -168,14 +160,8 @@ func toJSON(t *testing.T, text string) []byte {
 // defineGadgets creates the CustomResourceDefinition of gadgets, if there is none.
 func defineGadgets(t *testing.T, c *harness.ControlPlane) {
 	t.Helper()
-	a, err := c.Raw("admin").Do(t.Context(), harness.Request{
-		Method: http.MethodPost, Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-		Body: toJSON(t, gadgetDefinition), Header: http.Header{"Content-Type": {"application/json"}},
-	})
-	if err != nil {
+	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	if err := c.Create(t.Context(), path, string(toJSON(t, gadgetDefinition))); err != nil {
 		t.Fatal(err)
-	}
-	if a.Status != http.StatusCreated && a.Status != http.StatusConflict {
-		t.Fatalf("%d: %s", a.Status, a.Body)
 	}
 }

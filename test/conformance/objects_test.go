@@ -22,21 +22,9 @@ type Write struct {
 func (w Write) send(ctx context.Context) error { return w.sendTo(ctx, apiserver) }
 
 func (w Write) sendTo(ctx context.Context, to server) error {
-	method, contentType, want := w.Method, "application/json", http.StatusOK
-	switch method {
-	case "":
-		method, want = http.MethodPost, http.StatusCreated
-	case http.MethodPatch:
-		contentType = "application/merge-patch+json"
-	}
-	a, err := to.Raw("admin").Do(ctx, harness.Request{
-		Method: method, Path: w.Path, Body: w.Object, Header: http.Header{"Content-Type": {contentType}},
-	})
-	if err == nil && a.Status != want {
-		err = fmt.Errorf("%s %s: %d: %s", method, w.Path, a.Status, a.Body)
-		if a.Status == http.StatusNotFound {
-			err = fmt.Errorf("%w: %w", errNotFound, err)
-		}
+	a, err := to.Raw("admin").Write(ctx, cmp.Or(w.Method, http.MethodPost), w.Path, string(w.Object))
+	if a.Status == http.StatusNotFound {
+		err = fmt.Errorf("%w: %w", errNotFound, err)
 	}
 	return err
 }

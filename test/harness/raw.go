@@ -117,6 +117,33 @@ func (r *RawClient) Get(ctx context.Context, path, accept string) (*Response, er
 	return r.Do(ctx, Request{Path: path, Header: http.Header{"Accept": {accept}}})
 }
 
+// Write sends an object, or a merge patch, in JSON. A refusal is an error, too.
+func (r *RawClient) Write(ctx context.Context, method, path, object string) (*Response, error) {
+	contentType := "application/json"
+	if method == http.MethodPatch {
+		contentType = "application/merge-patch+json"
+	}
+	a, err := r.Do(ctx, Request{Method: method, Path: path, Body: []byte(object), Header: http.Header{"Content-Type": {contentType}}})
+	if err != nil {
+		return &Response{}, err
+	}
+	if a.Status >= http.StatusBadRequest {
+		err = fmt.Errorf("%s %s: %d: %s", method, path, a.Status, a.Body)
+	}
+	return a, err
+}
+
+// Create creates an object, unless it is there, as soon as the apiserver serves its resource.
+func (c *ControlPlane) Create(ctx context.Context, path, object string) error {
+	return Poll(ctx, func() error {
+		a, err := c.Raw("admin").Write(ctx, http.MethodPost, path, object)
+		if a.Status == http.StatusConflict {
+			return nil
+		}
+		return err
+	})
+}
+
 // Close closes idle connections; r can still be used.
 func (r *RawClient) Close() {
 	r.h1.CloseIdleConnections()

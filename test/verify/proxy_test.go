@@ -141,7 +141,7 @@ func newer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		if query.Has("resourceVersion") && query.Get("resourceVersionMatch") == "Exact" {
-			if err := post("/api/v1/namespaces/default/events", `{"metadata":{"generateName":"e"},"involvedObject":{"namespace":"default"}}`); err != nil {
+			if err := apiserver.Create(r.Context(), "/api/v1/namespaces/default/events", `{"metadata":{"generateName":"e"},"involvedObject":{"namespace":"default"}}`); err != nil {
 				panic(err)
 			}
 			without("resourceVersion")(r)
