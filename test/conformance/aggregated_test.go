@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os/exec"
 	"strings"
 	"sync"
@@ -35,6 +32,8 @@ const (
 	labPath  = "/apis/" + labGroup + "/v1"
 	labThing = `{"apiVersion":"` + labGroup + `/v1","kind":"Thing","metadata":{"name":%q,"resourceVersion":"%d","creationTimestamp":"2026-01-02T03:04:05Z"},"color":%q}`
 )
+
+func newLab() *lab { return &lab{more: make(chan struct{})} }
 
 // ServeHTTP implements http.Handler.
 func (l *lab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -121,34 +120,6 @@ func (l *lab) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const apiServices = "/apis/apiregistration.k8s.io/v1/apiservices"
-
-// runLab starts a lab and returns the spec of an APIService for it.
-func runLab(t *testing.T) json.RawMessage {
-	t.Helper()
-	backend := httptest.NewTLSServer(&lab{more: make(chan struct{})})
-	t.Cleanup(func() {
-		backend.CloseClientConnections()
-		backend.Close()
-	})
-	u, err := url.Parse(backend.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns := apiserver.Namespace(t)
-	service := Write{Path: "/api/v1/namespaces/" + ns + "/services", Object: fmt.Appendf(nil, // endpoints must not be on loopback
-		`{"metadata":{"name":"lab"},"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port)}
-	if err := service.send(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Appendf(nil, `{"group":%q,"version":"v1","groupPriorityMinimum":100,"versionPriority":100,"insecureSkipTLSVerify":true,
-		"service":{"namespace":%q,"name":"lab","port":%s}}`, labGroup, ns, port)
-}
-
 // remove deletes an object at the end of the test.
 func remove(t *testing.T, path string) {
 	t.Cleanup(func() {
@@ -158,26 +129,10 @@ func remove(t *testing.T, path string) {
 	})
 }
 
-// startLab starts a lab and registers it with the aggregation layer.
-func startLab(t *testing.T) {
-	register := Write{Path: apiServices, Object: fmt.Appendf(nil, `{"metadata":{"name":"v1.%s"},"spec":%s}`, labGroup, runLab(t))}
-	if err := register.send(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	remove(t, apiServices+"/v1."+labGroup)
-	harness.Eventually(t, "lab behind the aggregation layer", func() error {
-		a, err := apiserver.Raw("admin").Get(t.Context(), labPath+"/things", "application/json")
-		if err == nil && a.Status != http.StatusOK {
-			err = fmt.Errorf("%d: %s", a.Status, a.Body)
-		}
-		return err
-	})
-}
-
 // TestFormatsThatAnExtensionServerLacksAreTranscoded: without Sluice, the apiserver passes the
 // refusals of the extension server.
 func TestFormatsThatAnExtensionServerLacksAreTranscoded(t *testing.T) {
-	startLab(t)
+	apiserver.Aggregate(t, labGroup, newLab())
 	send := func(s server, method, path, contentType, accept, body string) *harness.Response {
 		t.Helper()
 		h := http.Header{"Accept": {accept}}
@@ -304,7 +259,7 @@ func kubectlInLab(t *testing.T) {
 // TestExtensionServerTakesOverACustomResource that Sluice has cached. The apiserver goes on answering
 // the watches of the CRD.
 func TestExtensionServerTakesOverACustomResource(t *testing.T) {
-	spec := runLab(t)
+	spec := apiserver.StartExtension(t, labGroup, newLab())
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	for _, w := range []Write{
 		{Path: crds, Object: fmt.Appendf(nil, `{"metadata":{"name":"things.%s"},"spec":{"group":%q,"scope":"Cluster","names":{"plural":"things","kind":"Thing"},
@@ -315,7 +270,7 @@ func TestExtensionServerTakesOverACustomResource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	remove(t, apiServices+"/v1."+labGroup)
+	remove(t, harness.APIServices+"/v1."+labGroup)
 	remove(t, crds+"/things."+labGroup)
 	cached := Row{Path: labPath + "/things?resourceVersion=0", Status: 200, Source: "cache", Shows: []string{`"custom"`}}
 	harness.Eventually(t, "custom resource in the cache", func() error { return cached.compare(t) })
@@ -325,7 +280,7 @@ func TestExtensionServerTakesOverACustomResource(t *testing.T) {
 	}
 	defer watch.Body.Close()
 
-	takeOver := Write{Method: "PATCH", Path: apiServices + "/v1." + labGroup, Object: fmt.Appendf(nil,
+	takeOver := Write{Method: "PATCH", Path: harness.APIServices + "/v1." + labGroup, Object: fmt.Appendf(nil,
 		`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}},"spec":%s}`, spec)}
 	if err := takeOver.send(t.Context()); err != nil {
 		t.Fatal(err)

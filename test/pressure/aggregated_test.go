@@ -5,18 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"sluice/test/harness"
 )
@@ -67,7 +60,7 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestInitialEventsOfAnExtensionServerThatNeverEndDelayNobody(t *testing.T) {
 	const watches = 40
 	e := &endless{more: make(chan struct{}), read: map[string]bool{}}
-	startExtension(t, e)
+	apiserver.Aggregate(t, endlessGroup, e)
 	createConfigMaps(t, 3, 1000)
 	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -104,50 +97,4 @@ func TestInitialEventsOfAnExtensionServerThatNeverEndDelayNobody(t *testing.T) {
 	if e.read["sluice"] {
 		t.Errorf("objects are read by %v", e.read)
 	}
-}
-
-// startExtension serves a group behind the aggregation layer.
-func startExtension(t *testing.T, h http.Handler) {
-	t.Helper()
-	server := httptest.NewTLSServer(h)
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-	at, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, err := net.SplitHostPort(at.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := intstr.Parse(text)
-	service, err := apiserver.Client("admin").CoreV1().Services("default").Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "extension-"},
-		Spec: corev1.ServiceSpec{ // endpoints must not be on loopback
-			Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: port.IntVal}},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const services = "/apis/apiregistration.k8s.io/v1/apiservices"
-	post(t, services, map[string]any{
-		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1." + endlessGroup},
-		"spec": map[string]any{
-			"group": endlessGroup, "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 100, "insecureSkipTLSVerify": true,
-			"service": map[string]any{"namespace": service.Namespace, "name": service.Name, "port": port.IntVal},
-		},
-	})
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		if _, err := apiserver.Raw("admin").Do(ctx, harness.Request{Method: http.MethodDelete, Path: services + "/v1." + endlessGroup}); err != nil {
-			t.Error(err)
-		}
-	})
-	harness.Eventually(t, "the extension server is reached", func() error {
-		resp, err := apiserver.Raw("admin").Get(t.Context(), endlessPath+"/things", "application/json")
-		if err == nil && resp.Status != http.StatusOK {
-			err = fmt.Errorf("status %d: %s", resp.Status, resp.Body)
-		}
-		return err
-	})
 }

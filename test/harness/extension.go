@@ -1,0 +1,53 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// APIServices is the path of the objects that register extension API servers.
+const APIServices = "/apis/apiregistration.k8s.io/v1/apiservices"
+
+// StartExtension starts an extension API server until the test ends. It returns the spec of an APIService for version v1 of a group.
+func (c *ControlPlane) StartExtension(t testing.TB, group string, h http.Handler) (spec string) {
+	t.Helper()
+	server := httptest.NewTLSServer(h)
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := c.Namespace(t)
+	service := fmt.Sprintf( // endpoints must not be on loopback
+		`{"metadata":{"name":"extension"},"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port)
+	if err := c.Create(t.Context(), "/api/v1/namespaces/"+namespace+"/services", service); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`{"group":%q,"version":"v1","groupPriorityMinimum":100,"versionPriority":100,"insecureSkipTLSVerify":true,
+		"service":{"namespace":%q,"name":"extension","port":%s}}`, group, namespace, port)
+}
+
+// Aggregate starts an extension API server for version v1 of a group, and registers it, until the test ends.
+func (c *ControlPlane) Aggregate(t testing.TB, group string, h http.Handler) {
+	t.Helper()
+	admin, spec := c.Raw("admin"), c.StartExtension(t, group, h)
+	if err := c.Create(t.Context(), APIServices, fmt.Sprintf(`{"metadata":{"name":"v1.%s"},"spec":%s}`, group, spec)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.Write(context.WithoutCancel(t.Context()), http.MethodDelete, APIServices+"/v1."+group, ""); err != nil {
+			t.Error(err)
+		}
+	})
+	Eventually(t, "the extension server is reached", func() error {
+		a, err := admin.Get(t.Context(), "/apis/"+group+"/v1", "application/json")
+		if err == nil && a.Status != http.StatusOK {
+			err = fmt.Errorf("%d: %s", a.Status, a.Body)
+		}
+		return err
+	})
+}
