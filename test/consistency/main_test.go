@@ -1,7 +1,6 @@
 package consistency
 
 import (
-	"errors"
 	"flag"
 	"testing"
 	"time"
@@ -20,12 +19,6 @@ var (
 // restarts it.
 var controlPlane *harness.ControlPlane
 
-func TestMain(m *testing.M) { harness.Main(m, 0, run) }
-
-func run(m *testing.M) (code int, err error) {
-	if controlPlane, err = harness.StartMain(harness.Options{Flags: []string{"--watch-cache-sizes=reports." + customGroup + "#0"}}); err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, controlPlane.Stop()) }()
-	return m.Run(), nil
+func TestMain(m *testing.M) {
+	harness.Share(m, &controlPlane, harness.Options{Flags: []string{"--watch-cache-sizes=reports." + customGroup + "#0"}})
 }

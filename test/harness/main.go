@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,4 +25,15 @@ func Main(m *testing.M, parallel int, run func(*testing.M) (int, error)) {
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// Share is the TestMain of a package whose tests share a control plane.
+func Share(m *testing.M, c **ControlPlane, opts ...Options) {
+	Main(m, 0, func(m *testing.M) (code int, err error) {
+		if *c, err = StartMain(opts...); err != nil {
+			return 1, err
+		}
+		defer func() { err = errors.Join(err, (*c).Stop()) }()
+		return m.Run(), nil
+	})
 }
