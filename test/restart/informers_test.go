@@ -3,7 +3,6 @@ package restart
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -29,8 +28,15 @@ func startManager(t *testing.T, sluice *harness.Sluice) *manager {
 	t.Helper()
 	m := &manager{informers: map[schema.GroupVersionResource]cache.SharedIndexInformer{}}
 	factory := metadatainformer.NewSharedInformerFactory(metadata.NewForConfigOrDie(sluice.RESTConfig("admin")), 0)
-	for _, gvr := range watchable(t) {
-		m.informers[gvr] = factory.ForResource(gvr).Informer()
+	resources, err := apiserver.Resources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range resources {
+		if r.Can("watch") && r.API.Name != "events" && r.API.Name != "secrets" { // those are excluded from the cache
+			gvr := r.GV.WithResource(r.API.Name)
+			m.informers[gvr] = factory.ForResource(gvr).Informer()
+		}
 	}
 	if len(m.informers) < 50 {
 		t.Fatalf("the apiserver has only %d resources", len(m.informers))
@@ -39,28 +45,6 @@ func startManager(t *testing.T, sluice *harness.Sluice) *manager {
 	factory.Start(stop)
 	t.Cleanup(func() { close(stop); factory.Shutdown() })
 	return m
-}
-
-// watchable returns the resources that can be watched, except those that are excluded from the cache.
-func watchable(t *testing.T) []schema.GroupVersionResource {
-	t.Helper()
-	_, lists, err := apiserver.Client("admin").Discovery().ServerGroupsAndResources()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []schema.GroupVersionResource
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range list.APIResources {
-			if slices.Contains(r.Verbs, "watch") && slices.Contains(r.Verbs, "list") && r.Name != "events" && r.Name != "secrets" {
-				all = append(all, gv.WithResource(r.Name))
-			}
-		}
-	}
-	return all
 }
 
 // synced returns why not all informers are in sync.

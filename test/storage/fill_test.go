@@ -56,8 +56,8 @@ type stored struct {
 // storedKinds returns the kinds, in every version that the apiserver can decode, whose objects are
 // stored as objects of the resource. Versions that are not served any more are among them.
 func storedKinds(r resource) []schema.GroupVersionKind {
-	groups := []string{r.gv.Group}
-	switch r.gv.Group + "/" + r.api.Kind {
+	groups := []string{r.GV.Group}
+	switch r.GV.Group + "/" + r.API.Kind {
 	case "apps/DaemonSet", "apps/Deployment", "apps/ReplicaSet", "networking.k8s.io/Ingress", "networking.k8s.io/NetworkPolicy":
 		groups = append(groups, "extensions")
 	case "/Event":
@@ -68,7 +68,7 @@ func storedKinds(r resource) []schema.GroupVersionKind {
 	var all []schema.GroupVersionKind
 	for _, group := range groups {
 		for _, gv := range scheme.PrioritizedVersionsForGroup(group) {
-			if gvk := gv.WithKind(r.api.Kind); scheme.Recognizes(gvk) {
+			if gvk := gv.WithKind(r.API.Kind); scheme.Recognizes(gvk) {
 				all = append(all, gvk)
 			}
 		}
@@ -104,7 +104,7 @@ func identify(t *testing.T, r resource, s *stored) {
 	}
 	m.SetName(s.name)
 	m.SetNamespace("")
-	if r.api.Namespaced {
+	if r.API.Namespaced {
 		m.SetNamespace(namespace)
 	}
 	labels := m.GetLabels()

@@ -71,7 +71,7 @@ func fill(t *testing.T, r resource) []string {
 		if err := server.PutStored(t.Context(), key, value); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := server.Raw("admin").Get(t.Context(), path.Join(r.collection(namespace), s.name), inJSON)
+		resp, err := server.Raw("admin").Get(t.Context(), path.Join(r.Path(namespace), s.name), inJSON)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,9 +92,9 @@ func fill(t *testing.T, r resource) []string {
 
 func checkResource(t *testing.T, r resource, names []string, sources *tally) {
 	harness.Eventually(t, "the watch cache of the apiserver has the objects", func() error { return listed(t, r, len(names)) })
-	gateway.WaitForCacheSync(t, r.root(), r.syncName())
-	selected := r.collection(namespace) + "?resourceVersion=0&labelSelector=" + label
-	empty := r.collection("empty") + "?resourceVersion=0&labelSelector=" + label + "=none"
+	gateway.WaitForCacheSync(t, r.Path(""), r.SyncName())
+	selected := r.Path(namespace) + "?resourceVersion=0&labelSelector=" + label
+	empty := r.Path("empty") + "?resourceVersion=0&labelSelector=" + label + "=none"
 	for _, f := range formats() {
 		failed := make(map[string]int) // by verb
 		check := func(verb, source string, err error) {
@@ -114,15 +114,15 @@ func checkResource(t *testing.T, r resource, names []string, sources *tally) {
 			check("list", source, err)
 		}
 		for _, name := range names {
-			url := path.Join(r.collection(namespace), name) + "?resourceVersion=0" + f.query
+			url := path.Join(r.Path(namespace), name) + "?resourceVersion=0" + f.query
 			source, err := compare(t.Context(), url, f.code+f.as)
 			check("get", source, err)
 		}
-		if r.can("watch") && f.code != inYAML {
+		if r.Can("watch") && f.code != inYAML {
 			url := selected + "&watch=true" + f.query
 			source, err := compareWatch(t.Context(), url, f.code+f.as, len(names))
 			check("watch", source, err)
-			if r.api.Kind == "Event" {
+			if r.API.Kind == "Event" {
 				continue // has no watch cache at the apiserver, and so no bookmarks
 			}
 			url += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
@@ -135,7 +135,7 @@ func checkResource(t *testing.T, r resource, names []string, sources *tally) {
 // listed returns an error until both have n objects.
 func listed(t *testing.T, r resource, n int) error {
 	for _, c := range []*harness.RawClient{server.Raw("admin"), gateway.Raw("admin")} {
-		resp, err := c.Get(t.Context(), r.collection(namespace)+"?resourceVersion=0&labelSelector="+label, inJSON)
+		resp, err := c.Get(t.Context(), r.Path(namespace)+"?resourceVersion=0&labelSelector="+label, inJSON)
 		if err != nil {
 			return err
 		}

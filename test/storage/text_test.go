@@ -35,8 +35,8 @@ func TestTextThatIsNotUTF8EqualsTheApiservers(t *testing.T) {
 		if err := server.PutStored(t.Context(), r.storageKey(name), value); err != nil {
 			t.Fatal(err)
 		}
-		url := path.Join(r.collection(namespace), name) + "?resourceVersion=0"
-		gateway.WaitForCacheSync(t, r.root(), r.syncName())
+		url := path.Join(r.Path(namespace), name) + "?resourceVersion=0"
+		gateway.WaitForCacheSync(t, r.Path(""), r.SyncName())
 		for _, c := range []*harness.RawClient{server.Raw("admin"), gateway.Raw("admin")} {
 			harness.Eventually(t, "the watch cache has the object", func() error {
 				resp, err := c.Get(t.Context(), url, inJSON)
@@ -52,7 +52,7 @@ func TestTextThatIsNotUTF8EqualsTheApiservers(t *testing.T) {
 				t.Errorf("get %v: from %s: %v", f, source, err)
 			}
 			query := "?resourceVersion=0&fieldSelector=metadata.name=" + name + f.query
-			if _, err := compare(t.Context(), r.collection(namespace)+query, f.code+f.list); err != nil {
+			if _, err := compare(t.Context(), r.Path(namespace)+query, f.code+f.list); err != nil {
 				t.Errorf("list %v: %v", f, err)
 			}
 		}

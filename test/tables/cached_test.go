@@ -112,13 +112,13 @@ func ageless(table []byte) string { return ages.ReplaceAllString(string(table), 
 // The words of descriptions change with each release. Sluice prints those of the apiserver, also after it was upgraded.
 func TestTablesFromTheCacheHaveTheDescriptionsOfTheApiserver(t *testing.T) {
 	s, r := startSluice(t)
-	var cached []listed
+	var cached []harness.Resource
 	for _, l := range builtin(t) {
 		c, ok := knownColumns(t, l)
 		if ok != (unprinted[l.String()] == "") && os.Getenv("CONTROLPLANE") == "" {
 			t.Errorf("%s: the columns are known: %v", l, ok)
 		}
-		if ok && l.watchable() && !c.Sorted() {
+		if ok && l.Can("watch") && !c.Sorted() {
 			cached = append(cached, l)
 		}
 	}
@@ -127,7 +127,7 @@ func TestTablesFromTheCacheHaveTheDescriptionsOfTheApiserver(t *testing.T) {
 			for _, l := range cached {
 				t.Run(l.String(), func(t *testing.T) {
 					harness.Eventually(t, "the Table equals the apiserver's", func() error {
-						return compareCached(t, s, r, l.path(), determined(l))
+						return compareCached(t, s, r, l.Path(""), determined(l))
 					})
 				})
 			}
@@ -146,13 +146,13 @@ func TestTablesFromTheCacheHaveTheDescriptionsOfTheApiserver(t *testing.T) {
 func TestAgesFromTheCacheAreByTheClockOfTheApiserver(t *testing.T) {
 	s, r := startSluice(t)
 	all := builtin(t)
-	l := all[slices.IndexFunc(all, func(l listed) bool { return l.String() == "v1/configmaps" })]
+	l := all[slices.IndexFunc(all, func(l harness.Resource) bool { return l.String() == "v1/configmaps" })]
 	c := columnsOf(t, l)
 	for _, ahead := range []time.Duration{90 * time.Second, -10 * time.Minute, 0} {
 		r.ahead.Store(int64(ahead))
 		harness.Eventually(t, fmt.Sprintf("ages are by a clock that is %v ahead", ahead), func() error {
 			before := time.Now().Add(ahead - time.Second)
-			got, err := s.Raw("admin").Get(t.Context(), l.path()+"?resourceVersion=0&includeObject=Object", asTable)
+			got, err := s.Raw("admin").Get(t.Context(), l.Path("")+"?resourceVersion=0&includeObject=Object", asTable)
 			if err != nil {
 				return err
 			}
