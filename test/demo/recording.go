@@ -28,7 +28,7 @@ type recording []scene
 // scene is a command and what it prints, or a further line of the command before.
 type scene struct {
 	command string // as typed; empty for a further line
-	output  string // plain text, without the last line feed
+	output  string // ASCII, without the last line feed
 	took    time.Duration
 }
 
@@ -70,7 +70,7 @@ func (d *demo) runCommand(ctx context.Context, enter, command string) (scene, er
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
 	took := time.Since(begin)
-	output := strings.TrimRight(plain(string(out)), "\n")
+	output := strings.TrimRight(strings.ReplaceAll(string(out), "\r", ""), "\n")
 	if err == nil && output == "" {
 		err = errors.New("it printed nothing")
 	}

@@ -49,7 +49,7 @@ func TestRecordingTellsNothingOfTheMachine(t *testing.T) {
 // A command that fails, or that no longer prints anything, must not be drawn.
 func TestRecordingNeedsEveryCommandToPrint(t *testing.T) {
 	d := &demo{dir: &directory{path: t.TempDir()}}
-	s, err := d.runCommand(t.Context(), "X='a b'", `printf '\033[1m%s\033[0m\n' "$X"; unset TOKEN`)
+	s, err := d.runCommand(t.Context(), "X='a b'", `printf '%s\r\n' "$X"; unset TOKEN`)
 	if err != nil || s.output != "a b" {
 		t.Errorf("%q, %v", s.output, err)
 	}

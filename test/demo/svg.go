@@ -65,13 +65,14 @@ func draw(r recording) string {
 
 // command draws a prompt and a command that is typed.
 func (d *drawing) command(text string) {
-	text, n := fit(text, perLine-2)
+	text = cut(text, perLine-2)
+	n := len(text)
 	typed := min(time.Duration(n)*typing, typingMost)
 	d.cues = append(d.cues, cue{at: d.now, typed: typed, characters: n})
 	y, left := d.next(), margin+2*cell
 	id := len(d.cues) - 1
 	fmt.Fprintf(&d.body, `<g class="s" id="s%d"><text x="%d" y="%d" class="p">$</text>`, id, margin, y)
-	d.text(left, y, text, n, ` class="c"`)
+	d.text(left, y, text, ` class="c"`)
 	fmt.Fprintf(&d.body, `<g class="k" id="k%d"><path fill="#0d1117" d="M%g %dh%gv%dh-%gz"/><path fill="#c9d1d9" d="M%g %dh%gv%dh-%gz"/></g></g>`+"\n",
 		id, left, y-fontSize, float64(n)*cell, lineHeight, float64(n)*cell, left, y-fontSize+1, cell, fontSize+3, cell)
 	d.now += typed
@@ -86,23 +87,32 @@ func (d *drawing) output(text string) {
 	fmt.Fprintf(&d.body, `<g class="s" id="s%d">`, len(d.cues)-1)
 	for line := range strings.SplitSeq(text, "\n") {
 		d.now += reading
-		line, n := fit(strings.TrimRight(line, " "), perLine)
-		if y := d.next(); n > 0 {
-			d.text(margin, y, line, n, "")
+		line = cut(strings.TrimRight(line, " "), perLine)
+		if y := d.next(); line != "" {
+			d.text(margin, y, line, "")
 		}
 	}
 	d.body.WriteString("</g>\n")
 }
 
-// text draws a line of n columns. Its length keeps the columns below each other in every font.
+// cut returns the part of a line that fits into a number of columns.
+func cut(line string, columns int) string {
+	if len(line) > columns {
+		return line[:columns-3] + "..."
+	}
+	return line
+}
+
+// text draws a line. Its length keeps the columns below each other in every font.
 // Renderers may drop spaces at the beginning, and of several, so the former move the line and the
 // latter do not break.
-func (d *drawing) text(x float64, y int, line string, n int, attributes string) {
+func (d *drawing) text(x float64, y int, line, attributes string) {
 	shown := strings.TrimLeft(line, " ")
 	indent := len(line) - len(shown)
+	width := float64(len(shown)) * cell
 	shown = strings.ReplaceAll(strings.ReplaceAll(shown, "  ", "\u00a0\u00a0"), "\u00a0 ", "\u00a0\u00a0")
 	fmt.Fprintf(&d.body, `<text x="%.1f" y="%d" textLength="%.1f"%s>%s</text>`,
-		x+float64(indent)*cell, y, float64(n-indent)*cell, attributes, html.EscapeString(shown))
+		x+float64(indent)*cell, y, width, attributes, html.EscapeString(shown))
 }
 
 // next returns the base line of the next line.
