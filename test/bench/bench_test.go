@@ -80,10 +80,10 @@ func TestScaleReportsEverySection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runBench(t, "--scale="+strings.Join(scaleSections, ","), "--pods=2000", "--configmaps=100", "--feeds=50", "--large-configmaps=20", "--reports=2",
+	r := runBench(t, "--scale="+strings.Join(scaleSections, ","), "--pods=2000", "--configmaps=100", "--large-configmaps=20", "--reports=2",
 		"--watchers=20", "--stalled=10", "--updates=12", "--consistent-lists=1", "--idle=100ms")
 	checkRows(t, r, map[string]int{
-		syncTable: 5 + 2, readTable: len(readScenarios(all)), feedTable: 2, atOnceTable: 4 + 2, memoryTable: 2 * 4, stalledTable: 2,
+		syncTable: 5 + 2, readTable: len(readScenarios(all)), atOnceTable: 4 + 2, memoryTable: 2 * 4, stalledTable: 2,
 	})
 	scaled := map[string]bool{readTable: true, atOnceTable: true, memoryTable: true, stalledTable: true}
 	for _, g := range r.Goals {

@@ -18,7 +18,7 @@ type options struct {
 	pods, updates, rate, lists, gets, rounds, users, agents, kinds, abuseFactor, configMaps, large, reports, stalled int
 
 	formats, encodes, streams, watches, watchEncodes, scale []string // no scale means that --scale is not asked for
-	clients, churns, watchers, sizes, readers, feeds        []int
+	clients, churns, watchers, sizes, readers               []int
 
 	turns, listEvery, abuseWindow, window, idle time.Duration
 	memory                                      int64
@@ -146,8 +146,6 @@ func (o *options) define(f flags, times, updates int) {
 	f.duration(&o.abuseWindow, "abuse-window", 30*time.Second, 10*time.Second, "duration of each measurement of the users' lists")
 	f.words(&o.scale, "scale", scaleSections, nil, nil, "measure only these `sections` with ten times as many --pods and --watchers")
 	f.number(&o.configMaps, "configmaps", 300_000, 3_000, "ConfigMaps of 1 KB beside the pods, with --scale=cluster")
-	f.numbers(&o.feeds, "feeds", []int{500, 1_000, 2_000, 4_000, 8_000}, []int{100},
-		"`numbers` of updates of pods per second, with --scale=cluster")
 	f.number(&o.large, "large-configmaps", 10_000, 200, "ConfigMaps of 100 KB, with --scale=lists")
 	f.number(&o.reports, "reports", 500, 10, "custom resources of 1.3 MB, with --scale=memory")
 	f.number(&o.stalled, "stalled", 500, 50, "watchers that stop reading, with --scale=watches")

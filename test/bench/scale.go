@@ -10,7 +10,7 @@ import (
 
 // The sections of --scale. Each has servers and objects of its own.
 const (
-	scaleCluster = "cluster" // many pods and ConfigMaps: time to sync, memory, reads, feed
+	scaleCluster = "cluster" // many pods and ConfigMaps: time to sync, memory, reads
 	scaleLists   = "lists"   // concurrent lists of large ConfigMaps
 	scaleMemory  = "memory"  // pods, and large custom resources, read in every format
 	scaleWatches = "watches" // many watches, some of which stop reading
@@ -87,7 +87,7 @@ func (w *world) sync(ctx context.Context, p population) *row {
 	return r
 }
 
-// scaleOfCluster measures reads, and then feeds of rising rates to each target, until a watch does not survive one.
+// scaleOfCluster measures the servers at rest, and reads.
 func scaleOfCluster(ctx context.Context, w *world, r *report) {
 	idle := w.rest(ctx)
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
@@ -96,16 +96,4 @@ func scaleOfCluster(ctx context.Context, w *world, r *report) {
 		r.add(all)
 	}
 	w.runAll(ctx, r, readScenarios(w.options))
-	if !w.only.matches("feed") {
-		return
-	}
-	// Sluice comes first: a feed that ends a watch at the apiserver may end the watch of Sluice, too.
-	for _, t := range slices.Backward(w.targets()) {
-		for _, rate := range w.feeds {
-			row := w.feed(ctx, t, rate)
-			if r.add(row); row.Note != "" {
-				break
-			}
-		}
-	}
 }

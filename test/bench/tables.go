@@ -21,7 +21,6 @@ const (
 	kindsTable   = "kinds"
 	syncTable    = "syncs"
 	readTable    = "reads"
-	feedTable    = "feeds"
 	atOnceTable  = "lists at once"
 	memoryTable  = "memory"
 	stalledTable = "stalled watches"
@@ -99,7 +98,6 @@ var tables = []table{
 			"|apiserver|sluice|apiserver|sluice|ratio|sluice||source",
 		readCells,
 	},
-	{feedTable, "feed, events/s|written/s|behind at the end, s|CPU us/event|control plane's|", feedCells},
 	{atOnceTable, "lists at once||MB each|seconds|CPU s|peak RSS MB", atOnceCells},
 	{memoryTable, "memory|after|JSON MB|RSS MB|of JSON|peak|by kind, MB", memoryCells},
 	{
@@ -268,11 +266,6 @@ func readCells(r *row) []string {
 		r.Case, walls(a), walls(s), millis(a.CPU), fmt.Sprintf("%.2f", 1e3*s.CPU), ratio(a.CPU, s.CPU), millis(s.First),
 		megabytes(s.Bytes), s.Source,
 	}
-}
-
-func feedCells(r *row) []string {
-	f := r.of(r.Target)
-	return []string{r.Case, fmt.Sprintf("%.0f", f.Rate), fmt.Sprintf("%.2f", f.Seconds), micros(f.CPU), micros(f.Upstream), r.Note}
 }
 
 func atOnceCells(r *row) []string {
