@@ -117,8 +117,8 @@ func few(string) int { return 3 }
 
 // Controllers such as those of Argo CD and Crossplane watch every kind that there is.
 func TestAllKindsThatOneReaderReadsAreServed(t *testing.T) {
-	const all = 1000
-	(&kinds{objects: few}).before(t, 512<<20, func(t *testing.T, r *Registry) {
+	const all = 300
+	(&kinds{objects: few}).before(t, 64<<20, func(t *testing.T, r *Registry) {
 		served(r, "alice", 0, all)
 		pass(time.Second)
 		if n := served(r, "alice", 0, all); n != all {

@@ -110,12 +110,12 @@ func (r *Registry) usages() (all []usage) {
 // claim charges an entry so many bytes. If there is no room, it stops stores that nobody uses; if that is not
 // enough, it returns false and changes nothing.
 func (r *Registry) claim(e *entry, bytes int64) bool {
-	now, all, m := time.Now(), r.usages(), &r.room
+	m := &r.room
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if missing := m.used + bytes - e.charged - m.limit; m.limit > 0 && bytes > e.charged && missing > 0 {
-		unused := slices.DeleteFunc(all, func(u usage) bool {
-			return u.entry == e || u.watches > 0 || now.Sub(time.Unix(0, u.read)) < unusedAfter
+		unused := slices.DeleteFunc(r.usages(), func(u usage) bool {
+			return u.entry == e || u.watches > 0 || time.Since(time.Unix(0, u.read)) < unusedAfter
 		})
 		if !r.makeRoom(unused, missing) {
 			return false
