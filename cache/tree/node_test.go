@@ -35,7 +35,7 @@ func leavesOf(root *node) (all []*Segment) {
 
 // A tree of objects of very different sizes keeps its order, its sums and the bounds of its segments.
 func TestSegmentsAreBoundedInObjectsAndBytes(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		size := func() int {
 			if rnd.IntN(int(seed)%10+1) == 0 {
@@ -54,7 +54,7 @@ func TestSegmentsAreBoundedInObjectsAndBytes(t *testing.T) {
 			objects = append(objects, want[k])
 		}
 		root := build(objects)
-		for step := range 3000 {
+		for step := range 2000 {
 			if err := validate(root); err != nil {
 				t.Fatalf("seed %d, step %d: %v", seed, step, err)
 			}

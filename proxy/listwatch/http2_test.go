@@ -21,6 +21,7 @@ import (
 func TestResetHTTP2StreamsAreResumed(t *testing.T) {
 	for name, d := range fake.Encodings {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for a clock
 			resumed := make(chan string, 1)
 			event := d.Added("a/y@11")
 			a := fake.New(t, d, script([]step{
