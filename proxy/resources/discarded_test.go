@@ -106,7 +106,7 @@ func TestVersionsOfTheNextHistoryAreKnownWhileItHasNoStore(t *testing.T) {
 		e.CheckPlayed(t)
 		r := e.registry
 		r.room.setLimit(1)
-		r.enforce(time.Now())
+		r.room.enforce(time.Now())
 		pass(time.Minute)
 		if r.Peek(d.GVR) != nil {
 			t.Fatal("the store is not stopped")

@@ -75,13 +75,13 @@ func newEntry(r *Registry, gvr schema.GroupVersionResource, user string, ctx con
 			if err := e.beginFill(ctx, &r.fills, bytes); err != nil {
 				return err
 			}
-			if !r.claimFill(e, bytes) {
+			if !r.room.claimFill(e, bytes) {
 				return errNoRoom
 			}
 			return nil
 		},
 		Compare: func(ctx context.Context, bytes int64) (func(), error) { return r.fills.enter(ctx, bytes, user) },
-		Read:    func(o *tree.Object) { r.reads(e, o.Size()) },
+		Read:    func(o *tree.Object) { r.room.reads(e, o.Size()) },
 	})
 	e.reflector = reflector.New(e.client, reflector.Options{
 		Store: func() cache.Options {

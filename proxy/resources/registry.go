@@ -77,9 +77,10 @@ func New(o Options) *Registry {
 	}
 	r := &Registry{
 		options: o, exclude: map[string]bool{}, entries: entries{m: map[schema.GroupVersionResource]*entry{}},
-		room: room{limit: o.Limits.Bytes}, notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(),
+		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(),
 		descriptions: newFills(), fills: newFills(),
 	}
+	r.room = room{limit: o.Limits.Bytes, idle: o.Limits.Idle, log: o.Log, entries: &r.entries, stopped: &r.stopped}
 	r.definitions = definitions{
 		upstream: o.Upstream, watches: o.Watches, log: o.Log, entries: &r.entries, goroutines: &r.goroutines,
 	}
@@ -98,7 +99,7 @@ func (r *Registry) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.run = ctx
 	r.mu.Unlock()
-	wait.UntilWithContext(ctx, func(context.Context) { r.enforce(time.Now()) }, enforceEvery)
+	wait.UntilWithContext(ctx, func(context.Context) { r.room.enforce(time.Now()) }, enforceEvery)
 	r.mu.Lock()
 	r.run = nil // no reflector starts from here on
 	r.mu.Unlock()

@@ -41,7 +41,11 @@ type Limits struct {
 // room is the memory that all stores share. The charge of a store follows its memory: first nothing but
 // storeOverhead, during the fill the bytes read, then its measured size.
 type room struct {
-	limit int64 // 0 means none
+	limit   int64 // 0 means none
+	idle    time.Duration
+	log     *zap.Logger
+	entries *entries
+	stopped *stoppedStores
 
 	mu   sync.Mutex // guards used, and charged and evicted of all entries
 	used int64
@@ -95,8 +99,8 @@ type usage struct {
 }
 
 // usages returns the entries, those first that are used least: with the fewest open watches, then by the last read.
-func (r *Registry) usages() (all []usage) {
-	for _, e := range r.entries.all() {
+func (m *room) usages() (all []usage) {
+	for _, e := range m.entries.all() {
 		u := usage{entry: e, read: e.used.Load()}
 		if c := e.current.Load(); c != nil {
 			u.watches = c.Store.Stats().Cursors
@@ -109,15 +113,14 @@ func (r *Registry) usages() (all []usage) {
 
 // claim charges an entry so many bytes. If there is no room, it stops stores that nobody uses; if that is not
 // enough, it returns false and changes nothing.
-func (r *Registry) claim(e *entry, bytes int64) bool {
-	m := &r.room
+func (m *room) claim(e *entry, bytes int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if missing := m.used + bytes - e.charged - m.limit; m.limit > 0 && bytes > e.charged && missing > 0 {
-		unused := slices.DeleteFunc(r.usages(), func(u usage) bool {
+		unused := slices.DeleteFunc(m.usages(), func(u usage) bool {
 			return u.entry == e || u.watches > 0 || time.Since(time.Unix(0, u.read)) < unusedAfter
 		})
-		if !r.makeRoom(unused, missing) {
+		if !m.makeRoom(unused, missing) {
 			return false
 		}
 	}
@@ -126,8 +129,8 @@ func (r *Registry) claim(e *entry, bytes int64) bool {
 }
 
 // makeRoom stops the first of some stores, until so many bytes are free. It returns false and stops none if all of them
-// are not enough. The caller must hold room.mu.
-func (r *Registry) makeRoom(stores []usage, missing int64) bool {
+// are not enough. The caller must hold mu.
+func (m *room) makeRoom(stores []usage, missing int64) bool {
 	n := 0
 	for ; missing > 0 && n < len(stores); n++ {
 		missing -= stores[n].charged
@@ -136,80 +139,80 @@ func (r *Registry) makeRoom(stores []usage, missing int64) bool {
 		return false
 	}
 	for _, u := range stores[:n] {
-		r.options.Log.Warn("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", StoresTooLarge),
-			zap.Int64("bytes", u.charged), zap.Int64("all_bytes", r.room.used), zap.Int64("limit_bytes", r.room.limit))
-		r.giveUp(u.entry)
+		m.log.Warn("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", StoresTooLarge),
+			zap.Int64("bytes", u.charged), zap.Int64("all_bytes", m.used), zap.Int64("limit_bytes", m.limit))
+		m.giveUp(u.entry)
 	}
 	return true
 }
 
-// giveUp ends an entry for want of memory. The caller must hold room.mu.
-func (r *Registry) giveUp(e *entry) {
-	r.stopped.count(StoresTooLarge)
-	r.room.charge(e, 0)
+// giveUp ends an entry for want of memory. The caller must hold mu.
+func (m *room) giveUp(e *entry) {
+	m.stopped.count(StoresTooLarge)
+	m.charge(e, 0)
 	e.evicted = true
 	e.tooLarge.Store(true)
 	e.stop()
 }
 
 // refuse gives up the fill of an entry for which there is no room.
-func (r *Registry) refuse(e *entry, bytes int64) {
-	r.room.mu.Lock()
-	defer r.room.mu.Unlock()
+func (m *room) refuse(e *entry, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if e.evicted {
 		return
 	}
 	e.log.Warn("store is not filled, because there is no room", zap.Int64("bytes", bytes),
-		zap.Int64("all_bytes", r.room.used), zap.Int64("limit_bytes", r.room.limit))
-	r.giveUp(e)
+		zap.Int64("all_bytes", m.used), zap.Int64("limit_bytes", m.limit))
+	m.giveUp(e)
 }
 
 // claimFill claims the room of a fill, as far as it can be known before it begins. listed is how long a list of
 // all objects would be if all were as long as the first.
-func (r *Registry) claimFill(e *entry, listed int64) bool {
+func (m *room) claimFill(e *entry, listed int64) bool {
 	need := storeOverhead + listed/firstObject
 	e.read, e.claimed, e.objects = storeOverhead, need, 0
-	if !r.claim(e, need) {
-		r.refuse(e, need)
+	if !m.claim(e, need) {
+		m.refuse(e, need)
 		return false
 	}
 	return true
 }
 
 // reads counts an object that a fill has read. A fill that turns out to be too large is given up.
-func (r *Registry) reads(e *entry, bytes int64) {
+func (m *room) reads(e *entry, bytes int64) {
 	e.read += bytes
 	e.objects++
 	if e.read <= e.claimed {
 		return
 	}
 	for _, e.claimed = range []int64{e.read + grown, e.read} {
-		if r.claim(e, e.claimed) {
+		if m.claim(e, e.claimed) {
 			return
 		}
 	}
-	r.refuse(e, e.claimed)
+	m.refuse(e, e.claimed)
 }
 
 // enforce stops the stores that are idle and then, as long as all stores together are too large, those that
 // are used least.
-func (r *Registry) enforce(now time.Time) {
-	for _, e := range r.entries.all() {
+func (m *room) enforce(now time.Time) {
+	for _, e := range m.entries.all() {
 		c := e.current.Load()
-		if e.idle(c, now, r.options.Limits.Idle) {
-			r.options.Log.Info("store is stopped", zap.String("resource", name(e.gvr)), zap.String("reason", "idle"))
-			r.stopped.count("idle")
-			r.room.measure(e, nil)
+		if e.idle(c, now, m.idle) {
+			m.log.Info("store is stopped", zap.String("resource", name(e.gvr)), zap.String("reason", "idle"))
+			m.stopped.count("idle")
+			m.measure(e, nil)
 			e.stop()
 		} else if c != nil {
-			r.room.measure(e, c)
+			m.measure(e, c)
 		}
 	}
-	all := r.usages()
-	r.room.mu.Lock()
-	defer r.room.mu.Unlock()
-	if r.room.limit > 0 {
-		r.makeRoom(all, r.room.used-r.room.limit)
+	all := m.usages()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.limit > 0 {
+		m.makeRoom(all, m.used-m.limit)
 	}
 }
 

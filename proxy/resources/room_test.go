@@ -76,7 +76,7 @@ func TestStoresThatAreUsedLeastAreStoppedFirst(t *testing.T) {
 			var order []string
 			for range tt.stores {
 				r.room.limit = r.room.used - 1
-				r.enforce(time.Now())
+				r.room.enforce(time.Now())
 				for gvr, e := range r.entries.m {
 					if stopped(e) && !slices.Contains(order, gvr.Resource) {
 						order = append(order, gvr.Resource)
@@ -114,7 +114,7 @@ func TestNewcomerHasTheRoomOfStoresThatNobodyUses(t *testing.T) {
 			}
 			r.room.limit = r.room.used
 			e := newcomer(r, "new", 0)
-			if admitted := r.claim(e, 2*storeOverhead); admitted != tt.admitted {
+			if admitted := r.room.claim(e, 2*storeOverhead); admitted != tt.admitted {
 				t.Errorf("admitted: %v", admitted)
 			}
 			var left []string
@@ -195,7 +195,7 @@ func TestEnforceStopsStoresThatAreIdle(t *testing.T) {
 	held(t, r, "read", heldStore{idle: time.Second})
 	held(t, r, "watched", heldStore{idle: 2 * time.Minute, watches: 1})
 	idle := held(t, r, "idle", heldStore{idle: 2 * time.Minute})
-	r.enforce(now)
+	r.room.enforce(now)
 	for gvr, e := range r.entries.m {
 		if stopped(e) != (e == idle) {
 			t.Errorf("%s is stopped: %v", gvr.Resource, stopped(e))
