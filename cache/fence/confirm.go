@@ -14,7 +14,6 @@ type proofs struct {
 	// mu guards these.
 	waiters     int    // how many wait for a proof
 	awaited     uint64 // the highest version that they wait for
-	history     uint64 // the highest version up to which one of them needs the history
 	byWatch     uint64 // the highest version that a second watch has confirmed
 	secondWatch secondWatchSchedule
 }
@@ -25,29 +24,19 @@ func (f *proofs) confirm(ctx context.Context, version uint64) (Proof, error) {
 	if f.store.Proves(version) {
 		return f.proofOf(version), nil
 	}
-	defer f.enter(version, 0)()
+	defer f.enter(version)()
 	if err := f.waitFor(ctx, version); err != nil {
 		return "", err
 	}
 	return f.proofOf(version), nil
 }
 
-// confirmHistory is like confirm and waits until the history of the store is complete up to version,
-// so that a watch may send a bookmark.
-func (f *proofs) confirmHistory(ctx context.Context, version uint64) error {
-	if !f.store.ProvesHistory(version) {
-		defer f.enter(version, version)()
-	}
-	return f.waitUntil(ctx, func() bool { return f.store.ProvesHistory(version) })
-}
-
-// enter counts a read that waits for a state at version, and for the history up to another. leave ends
-// that.
-func (f *proofs) enter(version, history uint64) (leave func()) {
+// enter counts a read that waits for a state at version. leave ends that.
+func (f *proofs) enter(version uint64) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiters++
-	f.awaited, f.history = max(f.awaited, version), max(f.history, history)
+	f.awaited = max(f.awaited, version)
 	f.worker.want(proving)
 	f.wakeProving()
 	return f.leave
@@ -57,7 +46,7 @@ func (f *proofs) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.waiters--; f.waiters == 0 {
-		f.awaited, f.history = 0, 0
+		f.awaited = 0
 		f.wakeProving()
 	}
 }
@@ -83,11 +72,10 @@ func (f *proofs) prove(ctx context.Context) {
 	defer cancel()
 	for ctx.Err() == nil {
 		changed := f.store.Changed()
-		state, history := f.unproven()
-		if !state && !history {
+		if !f.unproven() {
 			return
 		}
-		q := Question{After: Confirms, State: state, History: history}
+		q := Question{After: Confirms}
 		q.RunningFor, q.Running = f.worker.runs(listing)
 		switch next := f.decide(q); {
 		case next.Do == TakeInventory:
@@ -110,9 +98,9 @@ func (f *proofs) prove(ctx context.Context) {
 	}
 }
 
-// unproven reports whether a read waits for a newer state, and for more of the history.
-func (f *proofs) unproven() (state, history bool) {
+// unproven reports whether a read waits for a newer state.
+func (f *proofs) unproven() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.waiters > 0 && !f.store.Proves(f.awaited), f.waiters > 0 && !f.store.ProvesHistory(f.history)
+	return f.waiters > 0 && !f.store.Proves(f.awaited)
 }

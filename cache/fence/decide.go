@@ -63,8 +63,6 @@ type Question struct {
 	Work       time.Duration // what the read, and after Exact its list from this page on, costs if it is forwarded
 	Exactly    bool          // the read needs the state at exactly its version
 	Gathered   bool          // the worker has gathered reads long enough
-	State      bool          // the worker: a newer state is waited for
-	History    bool          // the worker: more of the history is waited for
 	Running    bool          // the worker: an inventory runs
 	RunningFor time.Duration // for how long
 }
@@ -184,13 +182,13 @@ func confirms(q Question, f Facts) Action {
 	switch {
 	case f.Doubtful: // the inventory of the writer is on its way
 		return Action{Wait, wait}
-	case q.State && !q.Running && f.canTakeInventory() && !f.Pending:
+	case !q.Running && f.canTakeInventory() && !f.Pending:
 		if f.mayTakeInventory() {
 			return Action{Do: TakeInventory}
 		}
 		wait = f.Owed
 	}
-	if q.Running && !q.History && q.RunningFor < quickInventory {
+	if q.Running && q.RunningFor < quickInventory {
 		return Action{Wait, min(wait, quickInventory-q.RunningFor)}
 	}
 	if f.NextWatch <= 0 {

@@ -35,10 +35,9 @@ var questions = []row{
 	{"not reached", Question{After: Waited, Small: true, MayForward: true, Work: pageWork}},
 	{"200 KB not reached", Question{After: Waited, MayForward: true, Work: 4 * time.Millisecond}},
 	{"exact, 10 MB to come", Question{After: Exact, Work: readWork(10 << 20)}},
-	{"worker proves", Question{After: Confirms, State: true}},
-	{"while it lists", Question{After: Confirms, State: true, Running: true, RunningFor: 400 * time.Millisecond}},
-	{"it lists for long", Question{After: Confirms, State: true, Running: true, RunningFor: quickInventory}},
-	{"worker, history", Question{After: Confirms, History: true}},
+	{"worker proves", Question{After: Confirms}},
+	{"while it lists", Question{After: Confirms, Running: true, RunningFor: 400 * time.Millisecond}},
+	{"it lists for long", Question{After: Confirms, Running: true, RunningFor: quickInventory}},
 }
 
 // situation is what one table is of.

@@ -47,14 +47,14 @@ func TestInventoryFromBeforeTheStoreIsNoProof(t *testing.T) {
 // The reader of the newest state would wait for a proof that nobody takes.
 func TestReaderOfAnOlderVersionDoesNotEndTheProofOfANewer(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		newer := f.enter(12, 0)
-		older := f.enter(10, 0)
-		if state, _ := f.unproven(); !state {
+		newer := f.enter(12)
+		older := f.enter(10)
+		if !f.unproven() {
 			t.Error("version 12 counts as proven")
 		}
 		older()
 		newer()
-		if state, history := f.unproven(); state || history {
+		if f.unproven() {
 			t.Error("nobody waits")
 		}
 	})
@@ -72,12 +72,12 @@ func TestAReadThatNamesAVersionIsNotProvenByAnOlderOne(t *testing.T) {
 // A proof that somebody has waited for in vain must cost those who come later nothing.
 func TestAReaderThatHasLeftLeavesNothingToProve(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
-		f.enter(20, 20)()
+		f.enter(20)()
 		if _, err := f.confirm(t.Context(), a.writeElsewhere()); err != nil {
 			t.Fatal(err)
 		}
 		if n := a.secondWatches.Load(); n != 0 {
-			t.Errorf("%d second watches are opened for a history that nobody needs", n)
+			t.Errorf("%d second watches are opened for a version that nobody needs", n)
 		}
 	})
 }

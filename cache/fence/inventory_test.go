@@ -323,20 +323,6 @@ func TestAllowanceFollowsItsRate(t *testing.T) {
 	})
 }
 
-// A second watch of another Sluice needs the history: a confirmed state is not enough for a bookmark.
-func TestConfirmHistoryWaitsForASecondWatch(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		version := a.writeElsewhere()
-		if err := f.confirmHistory(t.Context(), version); err != nil {
-			t.Fatal(err)
-		}
-		mustShow(t, s, version, version)
-		if a.secondWatches.Load() == 0 {
-			t.Fatal("no second watch")
-		}
-	})
-}
-
 // The time in which the apiserver waits for its own watch cache is no work.
 func TestInventoryCountsNoMoreTimeThanItsBytesExplain(t *testing.T) {
 	for _, tt := range []struct {

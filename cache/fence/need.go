@@ -7,7 +7,6 @@ type What uint8
 
 const (
 	State   What = iota // the newest state, once it has reached a version
-	History             // besides every event up to it, so that a watch may send a bookmark
 	Exactly             // the state at exactly a version
 	Version             // no state, only the current version of the apiserver
 )

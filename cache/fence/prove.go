@@ -63,8 +63,6 @@ func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err
 		return a, err
 	}
 	switch {
-	case n.What == History:
-		return a, f.confirmHistory(ctx, a.Version)
 	case n.Patient:
 	case f.store.ProvesHistory(a.Version):
 		a.Proof = UpToDate

@@ -247,12 +247,6 @@ func TestWatch(t *testing.T) {
 			bookmarked(9), after(59 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@9"),
 			bookmarked(12), after(58 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@12"),
 		}},
-		{"OfThreeSecondsSendsABookmarkOnceProven", servetest.FromThree + servetest.Bookmarks + "&timeoutSeconds=3", []step{secondWatched(5)}, []step{
-			gets("BOOKMARK@5"), isOpen,
-		}},
-		{"OfThreeSecondsSendsNoBookmarkForAConfirmedState", servetest.FromThree + servetest.Bookmarks + "&timeoutSeconds=3", []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
-			gets(), after(3 * time.Second), gets(), hasEnded(request.Timeout),
-		}},
 		{"SendsNoBookmarkUnasked", servetest.FromThree, nil, []step{bookmarked(9), after(5 * time.Minute), gets(), isOpen}},
 		{"SendsNoBookmarkTwice", servetest.FromThree + servetest.Bookmarks, nil, []step{bookmarked(9), after(5 * time.Minute), gets("BOOKMARK@9")}},
 		{"SendsNoBookmarkAtTheVersionOfTheLastEvent", servetest.FromThree + servetest.Bookmarks, nil, []step{

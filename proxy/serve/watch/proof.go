@@ -48,20 +48,13 @@ func (p *proof) Done() <-chan struct{} {
 	return p.done
 }
 
-// secondWatchLife is the longest life of a watch that is taken for a second watch of another Sluice. It is too short for
-// anything else than to receive a bookmark.
-const secondWatchLife = 3 * time.Second
-
-// awaitProof begins to wait for the proof that the initial events need, if they need one. A second watch waits for a
-// proof too.
+// awaitProof begins to wait for the proof that the initial events need, if they need one.
 func (s *source) awaitProof(ctx context.Context) {
-	o, need := &s.plan.Options, fence.Need{Patient: true}
-	switch {
-	case s.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= secondWatchLife:
-		need = fence.Need{What: fence.History}
-	case s.initialEventsEnd != unproven:
+	if s.initialEventsEnd != unproven {
 		return
-	case s.inventory == nil && s.plan.Selection.Scope != (cache.Scope{}):
+	}
+	need := fence.Need{Patient: true}
+	if s.inventory == nil && s.plan.Selection.Scope != (cache.Scope{}) {
 		// The inventory of the watch's own scope is tried once: if the watch has not delivered the listed state, the events
 		// that it lacks are on their way.
 		need.Scope = &s.plan.Selection.Scope
@@ -87,6 +80,8 @@ func (s *source) proven(ctx context.Context) error {
 	answer, err, began := s.proof.answer, s.proof.err, s.proof.began
 	s.stopProof()
 	switch {
+	case s.initialEventsEnd == 0: // an earlier inventory has come to prove them meanwhile
+		return nil
 	case err == nil:
 		s.proofs.Proven(string(answer.Proof))
 		if answer.Inventory == nil { // the inventory of a scope proves only the scope

@@ -156,7 +156,7 @@ func (l *watch) run() {
 		select { // a quiet watch is here all the time: each of thousands holds the stack up to here
 		case <-ready:
 		case <-from.proof.Done():
-			err = l.proven()
+			err = from.proven(ctx)
 		case <-l.columnsChanged:
 			err = ended(request.StoreRebuilt)
 		case <-l.ending.draining:
@@ -289,15 +289,6 @@ func (l *watch) bookmark() error {
 		return nil
 	}
 	return l.to.bookmark(version, false)
-}
-
-// proven takes the answer of the fence. A watch whose initial events have ended has waited for a bookmark.
-func (l *watch) proven() error {
-	if l.from.initialEventsEnd != 0 {
-		return l.from.proven(l.r.Context())
-	}
-	l.from.stopProof()
-	return l.bookmark()
 }
 
 // attend takes the actions that are due, other than events and drains.
