@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"sluice/codec/negotiate"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
@@ -36,27 +37,19 @@ type Body struct {
 // smallText is the length below which the text of a list gains nothing by compression: separators, heads and tails.
 const smallText = 4 << 10
 
-// New returns the body of a response with about so many bytes of text, whose client accepts a coding. If others need its
-// memory, it ends.
-func New(w http.ResponseWriter, head fresh.Head, info *request.Info, work *flowcontrol.Work, accepted splice.Coding, bytes int64) *Body {
-	b := newBody(w, head, info, work, accepted, bytes)
-	b.Client.EndWithin(response.ResponseTimeout)
-	b.Hold, _ = info.Account.TakeUntil(0, func() { b.Client.EndWithin(0) })
-	return b
-}
-
-// NewWatch returns the body of a watch in a coding. The caller sets Hold.
-func NewWatch(w http.ResponseWriter, head fresh.Head, info *request.Info, work *flowcontrol.Work, coding splice.Coding, bytes int64) *Body {
-	b := newBody(w, head, info, work, coding, bytes)
-	b.watch = true
-	return b
-}
-
-func newBody(w http.ResponseWriter, head fresh.Head, info *request.Info, work *flowcontrol.Work, coding splice.Coding, bytes int64) *Body {
-	return &Body{
-		Work: work, Client: response.NewWriteDeadline(w), w: w, head: head, info: info, accepted: coding,
-		buffers: buffers{expected: int(min(bytes, encode.PieceSize))}, stream: splice.NewStream(coding),
+// New returns a body with about so many bytes of text for a client that accepts a coding. It ends in time, and if others
+// need its memory; a watch, whose coding is decided, ends as its caller says, who sets Hold.
+func New(w http.ResponseWriter, head fresh.Head, work *flowcontrol.Work, accepted splice.Coding, bytes int64) *Body {
+	b := &Body{
+		Work: work, Client: response.NewWriteDeadline(w), w: w, head: head, info: head.Plan.Info, accepted: accepted,
+		watch:   head.Plan.Verb == negotiate.Watch,
+		buffers: buffers{expected: int(min(bytes, encode.PieceSize))}, stream: splice.NewStream(accepted),
 	}
+	if !b.watch {
+		b.Client.EndWithin(response.ResponseTimeout)
+		b.Hold, _ = b.info.Account.TakeUntil(0, func() { b.Client.EndWithin(0) })
+	}
+	return b
 }
 
 // Outcome returns the outcome of a request whose response has ended with an error, or nil: before its first byte it

@@ -9,19 +9,22 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"sluice/codec/negotiate"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 )
 
 // newTestBody returns the body of a response to a client that accepts a coding, and where its bytes go.
 func newTestBody(accepts string) (*Body, *httptest.ResponseRecorder) {
 	w := httptest.NewRecorder()
-	return New(w, fresh.Head{}, new(request.Info), nil, response.Accepted(http.Header{"Accept-Encoding": {accepts}}), encode.PieceSize), w
+	head := fresh.Head{Plan: &plan.Plan{Query: plan.Query{Info: new(request.Info), Verb: negotiate.List}}}
+	return New(w, head, nil, response.Accepted(http.Header{"Accept-Encoding": {accepts}}), encode.PieceSize), w
 }
 
 func TestTextIsWrittenInOrder(t *testing.T) {

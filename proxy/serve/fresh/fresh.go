@@ -51,38 +51,28 @@ func (a *Attempt) filledSince(p *plan.Plan) bool {
 // known. A consistent read needs a state that was the apiserver's at some time after the call. The
 // cheapest proof that is fast enough comes first. With mayPass, a read passes where a proof would cost
 // the apiserver or the reader more.
-func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
+func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (reason outcome.Hit, err error) {
 	ctx, span := trace.Start(ctx, "prove")
-	reason, err := a.ensureFresh(ctx, p, mayPass)
+	newest, first := p.Match == plan.MatchMostRecent, a.Version == 0
+	if !newest && p.Resource.Store.Snapshot().Reaches(p.Version) {
+		reason = outcome.AnyVersion
+	} else {
+		reason, err = a.prove(ctx, p, mayPass && !p.OnlyHere())
+		pass, _ := errors.AsType[outcome.Pass](err)
+		a.Proofs.Proven(cmp.Or(string(pass), string(reason)))
+		if err == nil && first && newest && reason != outcome.FilledSince {
+			p.Resource.Proven(a.Began)
+		}
+	}
 	span.Set("sluice.proof", string(reason))
 	span.End()
-	if a.Known = a.Began; p.Match != plan.MatchMostRecent {
+	if a.Known = a.Began; !newest {
 		a.Known = p.Resource.LastProven()
 	}
 	return reason, err
 }
 
-func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
-	store := p.Resource.Store
-	if p.Match != plan.MatchMostRecent && store.Snapshot().Reaches(p.Version) {
-		return outcome.AnyVersion, nil
-	}
-	first := a.Version == 0
-	reason, err := a.prove(ctx, p, mayPass && !p.OnlyHere())
-	switch pass, passes := errors.AsType[outcome.Pass](err); {
-	case passes:
-		a.Proofs.Proven(string(pass))
-		return "", err
-	case err != nil:
-		return "", err
-	case first && p.Match == plan.MatchMostRecent && reason != outcome.FilledSince:
-		p.Resource.Proven(a.Began)
-	}
-	a.Proofs.Proven(string(reason))
-	return reason, nil
-}
-
-// prove is EnsureFresh for a read that needs a proof.
+// prove is EnsureFresh for a read that needs a proof. The error is a Pass or a Forwarded of outcome.
 func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
 	if a.filledSince(p) {
 		return outcome.FilledSince, nil

@@ -14,7 +14,7 @@ import (
 	"sluice/proxy/serve/plan"
 )
 
-// Head is the beginning of a response from the cache. The zero Head sets nothing.
+// Head is the beginning of a response from the cache. Without an Attempt it sets nothing.
 type Head struct {
 	Attempt *Attempt
 	Plan    *plan.Plan
@@ -26,7 +26,7 @@ type Head struct {
 // request cannot pass any more.
 func (h Head) Set(header http.Header) {
 	p := h.Plan
-	if p == nil {
+	if h.Attempt == nil {
 		return
 	}
 	p.Info.Outcome = request.Outcome{

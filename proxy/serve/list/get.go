@@ -38,7 +38,7 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 			return err
 		}
 	}
-	out := body.New(w, head, p.Info, work, response.Accepted(r.Header), encode.Growth*int64(len(o.Data)))
+	out := body.New(w, head, work, response.Accepted(r.Header), encode.Growth*int64(len(o.Data)))
 	defer out.Release()
 	if err = out.Reserve(); err == nil && long {
 		err = out.Claim(longest)

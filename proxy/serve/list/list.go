@@ -43,7 +43,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		p.Info.Scanned = int64(state.Count(p.Selection.Keys) - l.count)
 	}
 	head := fresh.Head{Attempt: a, Plan: p, Reason: reason, Version: state.Version}
-	out := body.New(w, head, p.Info, work, response.Accepted(r.Header), encode.Growth*l.bytes)
+	out := body.New(w, head, work, response.Accepted(r.Header), encode.Growth*l.bytes)
 	defer out.Release()
 	return out.Outcome(l.write(out, encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)))
 }

@@ -9,10 +9,8 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
-	"sluice/proxy/request"
 	"sluice/proxy/serve/body"
 	"sluice/proxy/serve/encode"
-	"sluice/proxy/serve/fresh"
 	"sluice/test/support/servetest"
 )
 
@@ -43,7 +41,7 @@ func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 				}
 				for _, coding := range []splice.Coding{splice.Identity, splice.Gzip, splice.Zstd} {
 					w := httptest.NewRecorder()
-					out := body.NewWatch(w, fresh.Head{}, new(request.Info), nil, coding, 0)
+					out := body.New(w, head(), nil, coding, 0)
 					if err := out.Start(true); err != nil {
 						t.Fatal(err)
 					}

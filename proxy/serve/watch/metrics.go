@@ -51,19 +51,8 @@ type counters struct {
 	waits    prometheus.Observer
 }
 
+// of returns the metrics of a watch.
 func (m *Metrics) of(info *request.Info) counters {
 	labels := []string{info.APIGroup, info.APIVersion, info.Resource}
 	return counters{m.watchers.WithLabelValues(labels...), m.events.WithLabelValues(labels...), m.waits.WithLabelValues(labels...)}
-}
-
-func (m counters) opened()    { m.watchers.Inc() }
-func (m counters) closed()    { m.watchers.Dec() }
-func (m counters) sent(n int) { m.events.Add(float64(n)) }
-
-// written counts the first of some events, which arrived at a time, once they have been written to a watch that began at a time.
-func (m counters) written(arrived, began time.Time) {
-	if arrived.Before(began) {
-		arrived = began
-	}
-	m.waits.Observe(time.Since(arrived).Seconds())
 }

@@ -6,13 +6,20 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"sluice/codec/negotiate"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/serve/body"
 	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/plan"
 )
+
+// head returns the head of a watch that sets no headers.
+func head() fresh.Head {
+	return fresh.Head{Plan: &plan.Plan{Query: plan.Query{Info: new(request.Info), Verb: negotiate.Watch}}}
+}
 
 // Text costs what it was before a watch compressed it.
 func TestWatchesThatCompressTakeTurnsAsOthersDo(t *testing.T) {
@@ -26,7 +33,7 @@ func TestWatchesThatCompressTakeTurnsAsOthersDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel() // now a watch ends where it would wait for its turn
-		w := body.NewWatch(httptest.NewRecorder(), fresh.Head{}, new(request.Info), cpu.Work(ctx, limits.Caller{Group: "jane"}, 1), coding, 0)
+		w := body.New(httptest.NewRecorder(), head(), cpu.Work(ctx, limits.Caller{Group: "jane"}, 1), coding, 0)
 		var err error
 		for ; err == nil && pieces[coding] < 100; pieces[coding]++ {
 			err = w.Write(make([]byte, piece))

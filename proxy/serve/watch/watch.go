@@ -100,7 +100,7 @@ func (s *Server) newWatch(w http.ResponseWriter, r *http.Request, a *fresh.Attem
 	p := from.plan
 	head := fresh.Head{Attempt: a, Plan: p, Reason: from.reason, Version: from.version()}
 	coding, examined := s.coding(r, p), p.Examined(from.state)
-	out := body.NewWatch(w, head, p.Info, s.CPU.Work(r.Context(), p.Info.Waits(), examined), coding, encode.Growth*examined)
+	out := body.New(w, head, s.CPU.Work(r.Context(), p.Info.Waits(), examined), coding, encode.Growth*examined)
 	l := &watch{
 		server: s, r: r, plan: p, from: from, to: &stream{Body: out, plan: p, coding: coding, encoded: s.Encoded},
 		metrics: s.Metrics.of(p.Info), began: time.Now(),
@@ -132,7 +132,7 @@ func (l *watch) run() {
 	from, to, ctx := l.from, l.to, l.r.Context()
 	var err error
 	defer func() { l.end(err) }()
-	l.metrics.opened()
+	l.metrics.watchers.Inc()
 	l.plan.Info.Watch.Follow(from.lag)
 	from.awaitProof(ctx)
 	err = l.begin()
@@ -247,12 +247,15 @@ func (l *watch) deliver() (more bool, err error) {
 	if written == 0 {
 		return more, nil
 	}
-	l.metrics.sent(written)
+	l.metrics.events.Add(float64(written))
 	l.plan.Info.Events += int64(written)
 	if err := to.Flush(); err != nil {
 		return false, err
 	}
-	l.metrics.written(arrived, l.began)
+	if arrived.Before(l.began) {
+		arrived = l.began
+	}
+	l.metrics.waits.Observe(time.Since(arrived).Seconds())
 	return more, nil
 }
 
@@ -329,7 +332,7 @@ func (l *watch) end(err error) {
 	}
 	l.ending.stop()
 	l.to.Work.Rest()
-	l.metrics.closed()
+	l.metrics.watchers.Dec()
 	l.plan.Info.Watch.Follow(nil)
 	l.from.cursor.Close()
 	l.plan.Info.Outcome.End = how
