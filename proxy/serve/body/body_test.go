@@ -28,7 +28,7 @@ func newTestBody(accepts string) (*Body, *httptest.ResponseRecorder) {
 }
 
 func TestTextIsWrittenInOrder(t *testing.T) {
-	for range 50 {
+	for range 15 {
 		for _, coding := range servetest.Codings {
 			out, w := newTestBody(coding)
 			var want []byte
@@ -130,13 +130,13 @@ func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 	for _, coding := range servetest.Codings[1:] {
 		out, w := newTestBody(coding)
-		if err := blocksOf(10 * encode.PieceSize)(out); err != nil {
+		if err := blocksOf(3 * encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
 		if written, err := out.Finish(); !written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
-		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || out.info.Encoded != int64(len(got)) {
+		if got := servetest.Decoded(t, w); len(got) != 3*encode.PieceSize || out.info.Encoded != int64(len(got)) {
 			t.Errorf("%s: %d bytes, counted as %d before compression", coding, len(got), out.info.Encoded)
 		}
 	}
@@ -158,7 +158,7 @@ func TestTextTakesTurnsByItsLengthBeforeCompression(t *testing.T) {
 			var written atomic.Int64
 			done := make(chan error, 1)
 			go func() {
-				for written.Load() < 10<<20 {
+				for written.Load() < 2<<20 {
 					if err := out.Add(make([]byte, 2*encode.PieceSize)); err != nil {
 						done <- err
 						return
@@ -186,7 +186,7 @@ func TestTextTakesTurnsByItsLengthBeforeCompression(t *testing.T) {
 // A slow reader of memoized text must not hold a buffer besides it.
 func TestSharedTextNeedsNoBuffer(t *testing.T) {
 	out, _ := newTestBody("")
-	if err := out.Add(make([]byte, 10*encode.PieceSize)); err != nil {
+	if err := out.Add(make([]byte, 3*encode.PieceSize)); err != nil {
 		t.Fatal(err)
 	}
 	if n := cap(out.Text); n != 0 {

@@ -28,11 +28,11 @@ func indented(t *testing.T, compact []byte) []byte {
 
 func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
-		e := handlertest.New(t, servetest.AgingFoos(t, 2000, servetest.SpreadAges), serve.Options{Encoded: tree.NewBudget(1 << 30)})
-		for _, d := range servetest.Pauses {
+		e := handlertest.New(t, servetest.AgingFoos(t, 700, servetest.SpreadAges), serve.Options{Encoded: tree.NewBudget(1 << 30)})
+		for _, d := range servetest.Pauses[1:4] {
 			time.Sleep(d)
 			for _, accept := range []string{"application/json", servetest.AsMetadata, servetest.AsTable} {
-				for _, query := range []string{"0", "0&labelSelector=even%3Dtrue", "1&resourceVersionMatch=NotOlderThan&limit=700"} {
+				for _, query := range []string{"0", "0&labelSelector=even%3Dtrue", "1&resourceVersionMatch=NotOlderThan&limit=300"} {
 					url := servetest.FooList + "?resourceVersion=" + query
 					want := indented(t, servetest.Decoded(t, e.Get(url, http.Header{"Accept": {accept}})))
 					for _, coding := range servetest.Codings {

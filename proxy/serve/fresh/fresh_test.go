@@ -27,6 +27,12 @@ const (
 	silentWait   = 3 * time.Millisecond
 )
 
+// nowhere is a client that keeps nothing of a body.
+type nowhere struct{ servetest.WatchClient }
+
+// Write implements http.ResponseWriter.
+func (*nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
 // The store of every row begins with three objects, at version 3.
 func TestConsistentRead(t *testing.T) {
 	const (
@@ -138,7 +144,7 @@ func TestConsistentRead(t *testing.T) {
 					time.AfterFunc(row.at, func() { row.happens(e) })
 				}
 				start := time.Now()
-				outcome := e.Do(&servetest.WatchClient{}, e.Request(row.url, nil))
+				outcome := e.Do(&nowhere{}, e.Request(row.url, nil))
 				took := time.Since(start)
 				if outcome.Reason != row.reason || (outcome.Source == request.SourceCache) == row.passes || (e.Passed != nil) != row.passes || took != row.took {
 					t.Errorf("%q, %s after %v, want %s after %v", outcome.Source, outcome.Reason, took, row.reason, row.took)
@@ -157,7 +163,7 @@ func TestStateIsKnownSinceItsProof(t *testing.T) {
 		e := handlertest.New(t, c, serve.Options{})
 		for _, query := range []string{"?resourceVersion=0", "?resourceVersion=2"} {
 			time.Sleep(time.Minute)
-			if known := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooList+query, nil)).AsOf.Known; !known.Equal(c.Began) {
+			if known := e.Do(&nowhere{}, e.Request(servetest.FooList+query, nil)).AsOf.Known; !known.Equal(c.Began) {
 				t.Errorf("%q: known %v after the proof", query, known.Sub(c.Began))
 			}
 		}
@@ -172,7 +178,7 @@ func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
 		read := func(url, reason string, passes bool, took time.Duration) {
 			t.Helper()
 			start := time.Now()
-			outcome := e.Do(&servetest.WatchClient{}, e.Request(url, nil))
+			outcome := e.Do(&nowhere{}, e.Request(url, nil))
 			if got := time.Since(start); outcome.Reason != reason || (e.Passed != nil) != passes || got != took {
 				t.Errorf("%s: %+v after %v, want %s after %v", url, outcome, got, reason, took)
 			}

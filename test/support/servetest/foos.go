@@ -2,6 +2,7 @@ package servetest
 
 import (
 	"bytes"
+	"sync"
 
 	"sluice/cache"
 	"sluice/cache/tree"
@@ -16,12 +17,22 @@ func LargeFoos(n int) *resources.CachedResource { return PaddedFoos(n, 2*smallBy
 // HugeFoos is foos with objects so long that a read of one takes longer than a second watch.
 func HugeFoos(n int) *resources.CachedResource { return PaddedFoos(n, 26*smallBytes) }
 
+// padded are the objects of PaddedFoos by its arguments: those of HugeFoos have 78 MB.
+var padded = struct {
+	sync.Mutex
+	objects map[[2]int][]*tree.Object
+}{objects: map[[2]int][]*tree.Object{}}
+
 // PaddedFoos is foos with objects that are longer by a number of bytes.
 func PaddedFoos(n, padding int) *resources.CachedResource {
-	c := Foos(n)
-	var objects []*tree.Object
-	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
-		objects = append(objects, &tree.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), padding)...)})
+	padded.Lock()
+	defer padded.Unlock()
+	c, objects := Foos(n), padded.objects[[2]int{n, padding}]
+	if objects == nil {
+		for o := range c.Store.Snapshot().Objects(tree.Range{}) {
+			objects = append(objects, &tree.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), padding)...)})
+		}
+		padded.objects[[2]int{n, padding}] = objects
 	}
 	c.Store = cache.New(cache.Options{}, objects, uint64(n)).Store
 	return c
