@@ -23,20 +23,6 @@ func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, rest i
 	}
 }
 
-func TestInventoryAtAVersionConfirmsThePresentState(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		deliver(t, s, a.write(), 0)
-		version := a.writeElsewhere()
-		a.writeElsewhere()
-		confirmsAt(t, a, f, version, long, true, 1)
-		confirmsAt(t, a, f, version, long, true, 1)
-		mustShow(t, s, version, version-1)
-		if !f.Facts().quiet() {
-			t.Error("the next read waits for an event")
-		}
-	})
-}
-
 // What is not known to be the state at the version stays unknown, and is asked for once.
 func TestInventoryAtAVersionConfirmsNoOtherState(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
@@ -49,16 +35,6 @@ func TestInventoryAtAVersionConfirmsNoOtherState(t *testing.T) {
 		if _, err := s.At(version); err != nil {
 			t.Error(err)
 		}
-	})
-}
-
-func TestRollAtAVersionIsCalledWhereTheRestOfTheListCostsMore(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		fill(t, a, s)
-		version, work := a.writeElsewhere(), f.nextInventoryWork()
-		enough := int64(2*(work-requestWork)-requestWork)/int64(workPerByte) + 1
-		confirmsAt(t, a, f, version, enough-1, false, 0)
-		confirmsAt(t, a, f, version, enough, true, 1)
 	})
 }
 

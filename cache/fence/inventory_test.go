@@ -21,21 +21,6 @@ func withInventories(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *
 	})
 }
 
-func TestInventoryOfASmallResourceReplacesTheProbe(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		want := a.writeElsewhere()
-		start := time.Now()
-		version, err := f.currentVersion(t.Context())
-		if err != nil || version != want || f.proofOf(version) != ByInventory {
-			t.Fatal(version, f.proofOf(version), err)
-		}
-		mustShow(t, s, want, 10)
-		if took := time.Since(start); took != a.inventoryTime || a.probes.Load() != 0 || a.secondWatches.Load() != 0 {
-			t.Fatalf("took %v, %d probes and %d second watches", took, a.probes.Load(), a.secondWatches.Load())
-		}
-	})
-}
-
 func TestInventoryProvesOnceTheMissingEventsHaveArrived(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		event := a.write()
@@ -107,50 +92,6 @@ func TestInventoryOfALargerResourceFollowsTheProbe(t *testing.T) {
 		wg.Wait()
 		if a.inventories.Load() != 1 || a.secondWatches.Load() != 0 {
 			t.Fatalf("%d inventories, %d second watches", a.inventories.Load(), a.secondWatches.Load())
-		}
-	})
-}
-
-func TestInventoryOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		fill(t, a, s)
-		ask := func(probes, inventories int32) {
-			t.Helper()
-			if version, err := f.currentVersion(t.Context()); err != nil || f.waitFor(t.Context(), version) != nil {
-				t.Fatal(version, err)
-			}
-			if a.probes.Load() != probes || a.inventories.Load() != inventories {
-				t.Fatalf("%d probes and %d inventories, want %d and %d", a.probes.Load(), a.inventories.Load(), probes, inventories)
-			}
-		}
-		ask(1, 0) // the store is up to date
-		time.Sleep(quietAfter)
-		ask(2, 0)
-		version := a.writeElsewhere()
-		if _, _, err := waitUntilCurrent(f, t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if s.Snapshot().Version != version {
-			t.Fatal("not current")
-		}
-		synctest.Wait() // the inventory that has proven it has ended: no second one runs at the same time
-		a.writeElsewhere()
-		ask(3, 2)
-		ask(3, 3) // the version has not risen since
-		ask(4, 3)
-		deliver(t, s, a.write(), 0)
-		a.writeElsewhere()
-		if _, _, err := waitUntilCurrent(f, t.Context()); err != nil || a.probes.Load() != 5 {
-			t.Fatal("no probe of a busy resource", err, a.probes.Load())
-		}
-	})
-}
-
-func TestFailedInventoryFallsBackToTheProbe(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		version := a.writeElsewhere()
-		if got, err := f.currentVersion(t.Context()); err != nil || got != version || a.probes.Load() != 1 {
-			t.Fatal(got, err, a.probes.Load())
 		}
 	})
 }

@@ -31,42 +31,10 @@ func waits(r *Read) bool {
 	return next(r, Question{After: Arrived, Small: true, MayForward: true}).Do == Ask
 }
 
-// waitsForInventory reports the same of a read that a probe and the own watch have not proven.
-func waitsForInventory(r *Read) bool {
-	return next(r, Question{After: Waited, Small: true, MayForward: true}).Do == Prove
-}
-
 func end(reads []*Read) {
 	for _, r := range reads {
 		r.End()
 	}
-}
-
-func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		f.inventory.retryAt = time.Now().Add(time.Hour)
-		r := f.begin(1 << 10)
-		if !alone(r) || waits(r) || !(r.work <= quickWork) {
-			t.Error("a lone read waits for a probe")
-		}
-		end(underWay(f, 3, 0)) // which are no longer under way
-		if !alone(r) {
-			t.Error("not alone after others")
-		}
-		r.End()
-		f.inventory.retryAt = time.Time{}
-		if r := f.begin(1 << 10); !waits(r) {
-			t.Error("a read does not wait for the inventory of a resource as small")
-		}
-	})
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		for range smallResource {
-			deliver(t, s, a.write(), 0)
-		}
-		if r := f.begin(1 << 10); waits(r) {
-			t.Error("a lone read waits for an inventory that costs much more")
-		}
-	})
 }
 
 // The client of a forwarded read may take long to read the response.
@@ -94,45 +62,6 @@ func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
 		if got, want := f.Stats(), 3*readWork(1<<20).Seconds(); !alone(r) || got.Forwarded != 3 || got.Seconds < want*0.999 || got.Seconds > want*1.001 {
 			t.Errorf("%+v, want %v s", got, want)
 		}
-	})
-}
-
-// Of a quiet resource only the inventory is a proof: reads share it if they would cost as much.
-func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		fill(t, a, s)
-		work := f.nextInventoryWork()
-		enough := int(2 * (work - requestWork) / readWork(0))
-		few, many := enough-2, enough+4
-		check := func(n int, shares, sharesInventory bool) {
-			t.Helper()
-			time.Sleep(2 * herdFor) // since the reads before
-			reads := underWay(f, n, 0)
-			defer end(reads)
-			if got := waits(reads[0]); got != shares {
-				t.Errorf("%d reads share the next proof: %v", n, got)
-			}
-			if got := waitsForInventory(reads[0]); got != sharesInventory {
-				t.Errorf("%d reads share an inventory: %v", n, got)
-			}
-		}
-		check(1, false, false)
-		check(2, true, false) // a probe, since events may come
-		check(many, true, true)
-		a.writeElsewhere()
-		version, err := f.currentVersion(t.Context())
-		if err != nil || f.waitBriefly(t.Context(), version, time.Millisecond) {
-			t.Fatal(version, err)
-		}
-		check(few, false, false) // no event has come
-		check(many, true, true)
-		a.writeElsewhere()
-		deliver(t, s, a.write(), time.Millisecond)
-		check(few, true, false)
-		time.Sleep(quietAfter)
-		check(few, false, false)
-		time.Sleep(risingFor)
-		check(few, true, false) // resource versions may have ceased to rise
 	})
 }
 

@@ -81,28 +81,6 @@ func BenchmarkTable(b *testing.B) {
 	}
 }
 
-// BenchmarkPretty lists 2,000 pods compact and indented.
-func BenchmarkPretty(b *testing.B) {
-	e := newEnv(b, podsOfAge(b, 2000, time.Hour), Options{Encoded: tree.NewBudget(1 << 30)})
-	for _, shape := range []struct{ name, accept string }{{"json", "application/json"}, {"table", servetest.AsTable}} {
-		for _, pretty := range []string{"false", "true"} {
-			b.Run(shape.name+"/pretty="+pretty, func(b *testing.B) {
-				list := func() {
-					r := e.Request("/api/v1/pods?resourceVersion=0&pretty="+pretty, http.Header{"Accept": {shape.accept}})
-					if o := e.Do(nowhere{http.Header{}}, r); o.Source != request.SourceCache {
-						b.Fatal(o)
-					}
-				}
-				list()
-				b.ReportAllocs()
-				for b.Loop() {
-					list()
-				}
-			})
-		}
-	}
-}
-
 // scatteredPods returns pods on nodes by turns, of which those on the first have a label. The store
 // is indexed by the node.
 func scatteredPods(b testing.TB, pods, nodes int) *resources.CachedResource {

@@ -1,8 +1,6 @@
 package outcome
 
 import (
-	"errors"
-	"net/http"
 	"testing"
 
 	"sluice/proxy/resources"
@@ -33,26 +31,5 @@ func TestAReasonMayLastOrCease(t *testing.T) {
 		if got := (class{reason.Temporary(), reason.Ceases(), reason.Cacheable()}); got != want {
 			t.Errorf("%s: %+v, want %+v", reason, got, want)
 		}
-	}
-}
-
-func TestAForwardedReadIsAllowedByA200Only(t *testing.T) {
-	for status, want := range map[int]bool{
-		http.StatusContinue: false, http.StatusOK: true, http.StatusForbidden: false, http.StatusNotFound: false,
-	} {
-		allowed := false
-		f := Forwarded{Pass: ConsistentGet, Allowed: func() { allowed = true }}
-		f.Begun(status)
-		f.End()
-		if allowed != want {
-			t.Errorf("%d: allowed %v", status, allowed)
-		}
-	}
-}
-
-func TestAForwardedReadHasTheReasonForWhichItPasses(t *testing.T) {
-	var err error = Forwarded{Pass: SmallRead}
-	if reason, ok := errors.AsType[Pass](err); !ok || reason != SmallRead || err.Error() != "small-read" {
-		t.Errorf("got %q", err)
 	}
 }

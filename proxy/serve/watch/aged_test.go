@@ -8,11 +8,20 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/codec/negotiate"
 	"sluice/codec/splice"
+	"sluice/proxy/request"
 	"sluice/proxy/serve/body"
 	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 )
+
+// head returns the head of a watch that sets no headers.
+func head() fresh.Head {
+	return fresh.Head{Plan: &plan.Plan{Query: plan.Query{Info: new(request.Info), Verb: negotiate.Watch}}}
+}
 
 func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {

@@ -170,17 +170,6 @@ func TestRechecksOfOthersAreWaitedForOnceEach(t *testing.T) {
 	}
 }
 
-func TestFewWatchesAreRecheckedWithinTheirInterval(t *testing.T) {
-	withRechecks(t, 100, func(t *testing.T, a *slowAccess, _ *int) {
-		for range 3 {
-			time.Sleep(rechecksEvery + 10*time.Second) // for the turns of all
-			if _, made := a.counts(); made < 100 {
-				t.Errorf("%d of 100 were rechecked", made)
-			}
-		}
-	})
-}
-
 func TestAChangeOfAccessRulesRechecksManyAtATimeAndOthersGoOn(t *testing.T) {
 	withRechecks(t, 5000, func(t *testing.T, a *slowAccess, _ *int) {
 		time.Sleep(rechecksEvery)
@@ -192,21 +181,6 @@ func TestAChangeOfAccessRulesRechecksManyAtATimeAndOthersGoOn(t *testing.T) {
 		time.Sleep(2 * recheckSpread)
 		if most, made := a.counts(); most < 12 || most > soonAtOnce || made < 1600 || made > 1600+25 {
 			t.Errorf("%d at a time, %d reviews in two seconds", most, made)
-		}
-	})
-}
-
-// A webhook that hangs for some callers must not keep the watches of all others from being checked.
-func TestRecheckThatHangsKeepsNoOthersWaiting(t *testing.T) {
-	withRechecks(t, 1000, func(t *testing.T, a *slowAccess, _ *int) {
-		a.mu.Lock()
-		a.takes = recheckLimit
-		a.mu.Unlock()
-		time.Sleep(rechecksEvery)
-		a.counts()
-		time.Sleep(time.Minute)
-		if most, made := a.counts(); most > 12 || made < 50 {
-			t.Errorf("%d at a time, %d in a minute", most, made)
 		}
 	})
 }
@@ -226,19 +200,4 @@ func TestWatchesStayThatWaitedLongForARecheckThatFails(t *testing.T) {
 			t.Errorf("%d watches ended", *ended)
 		}
 	})
-}
-
-// Watches that were opened together must not ask the apiserver together.
-func TestRechecksAreSpreadWithinTheirInterval(t *testing.T) {
-	s := &Server{}
-	s.Set(time.Minute, false)
-	a := &accessRecheck{server: s}
-	least, most := time.Hour, time.Duration(0)
-	for range 1000 {
-		wait := a.wait()
-		least, most = min(least, wait), max(most, wait)
-	}
-	if least < 30*time.Second || most > time.Minute || most-least < 15*time.Second {
-		t.Errorf("waits from %v to %v", least, most)
-	}
 }

@@ -106,22 +106,6 @@ func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 	})
 }
 
-// The apiserver may have the events.
-func TestWatchFromBeforeTheHistoryPasses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		knowsShards := beforeHistory()
-		knowsShards.SelectsShards = true
-		e := handlertest.New(t, knowsShards, serve.Options{})
-		if outcome := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooWatch+servetest.FromThree+"&shardSelector="+halfOfUIDs, nil)); e.Passed == nil {
-			t.Errorf("of a shard: outcome %+v", outcome)
-		}
-		e = handlertest.New(t, beforeHistory(), serve.Options{})
-		if outcome := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooWatch+servetest.FromThree, nil)); e.Passed == nil {
-			t.Errorf("outcome %+v", outcome)
-		}
-	})
-}
-
 const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
 
 func TestWatchCountsItselfAndItsEvents(t *testing.T) {
