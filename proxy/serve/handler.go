@@ -31,7 +31,7 @@ type Options struct {
 	Access    Access
 	// Next forwards the requests that are not served from the cache.
 	Next http.Handler
-	// Away reports whether the apiserver does not answer, so that nothing waits for it; nil never does.
+	// Away reports whether the apiserver does not answer, so that nothing waits for it; nil reports false.
 	Away func() bool
 	// Recheck is the longest time between two checks of the access of an open watch; required.
 	Recheck time.Duration
@@ -67,6 +67,9 @@ type Handler struct {
 func New(o Options) *Handler {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
+	}
+	if o.Away == nil {
+		o.Away = func() bool { return false }
 	}
 	h := &Handler{
 		options: o,
@@ -132,7 +135,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Inf
 // try serves the request. An error is errAgain, or a Pass, a Forwarded or a Refused of outcome, if nothing has been
 // written yet.
 func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
-	q.Away = h.options.Away != nil && h.options.Away()
+	q.Away = h.options.Away()
 	p, err := h.plan(r, info, q)
 	switch {
 	case err != nil:
@@ -147,7 +150,7 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 	case outcome.Pass:
 		if refused := refuseShard(p, passes); h.options.Features.ShardSelector && refused != nil {
 			err = refused
-		} else if !q.Away {
+		} else if !h.options.Away() {
 			err = h.afford(r.Context(), p, q, passes)
 		}
 	case outcome.Forwarded:

@@ -113,8 +113,9 @@ func (h *Handler) factsOf(p *plan.Plan, reason outcome.Pass) passFacts {
 // errAgain is returned for a read that the cache may show by now.
 var errAgain = errors.New("the read is tried again")
 
-// afford decides about a read that the cache cannot show for the reason. It passes if there are places for it. Otherwise it waits
-// for the fill of the store or the end of a stall, which all such reads share, or for its places. It returns why the read passes, a Refused, or errAgain.
+// afford decides about a read that the cache cannot show for the reason. It passes if there are places for it. Otherwise
+// it waits for the fill of the store or the end of a stall, which all such reads share, or for its places. It returns why
+// the read passes, a Refused, or errAgain.
 func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) error {
 	if f := h.factsOf(p, reason); !f.counts() {
 		return reason
@@ -123,47 +124,49 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 	if reason != outcome.VersionNotReached || p.Match != plan.MatchNotOlderThan { // the apiserver answers that with an error
 		bytes = p.Estimate().Bytes
 	}
-	n := h.places(bytes)
-	if q.enters(p, n) {
-		return q.pass(reason)
-	}
-	if time.Until(q.deadline()) > 0 {
-		q.reason, q.Waited = reason, h.options.Metrics.budgeted(reason, resultWaitedServed)
-		if again := h.await(ctx, p, q, reason, n); again {
-			return errAgain
+	metrics, n := h.options.Metrics, h.places(bytes)
+	if !q.enters(p, n) {
+		if time.Until(q.deadline()) > 0 {
+			q.reason, q.Waited = reason, metrics.budgeted(reason, resultWaitedServed)
+			if h.await(ctx, p, q, reason, n) {
+				return errAgain
+			}
+		}
+		switch {
+		case q.leave != nil || q.enters(p, n):
+		case ctx.Err() != nil:
+			return reason // the client has gone
+		default: // the clients of a herd are told to come back at different times
+			metrics.budgeted(reason, resultRefused).Inc()
+			text := message.PassBudget.Say(p.Info.GroupVersionResource().GroupResource(), reason)
+			return &outcome.Refused{Reason: outcome.PassBudgetFull,
+				Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 		}
 	}
-	switch {
-	case q.leave != nil || q.enters(p, n):
-		return q.pass(reason)
-	case ctx.Err() != nil:
-		return reason // the client has gone
+	if q.reason == "" {
+		metrics.budgeted(reason, resultPassed).Inc()
+	} else {
+		metrics.budgeted(q.reason, resultWaitedPassed).Inc()
 	}
-	h.options.Metrics.budgeted(reason, resultRefused).Inc()
-	return refusePass(p, reason)
+	return outcome.Forwarded{Pass: reason}
 }
 
-// recovers reports whether the store of the read is likely to show it soon.
-func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
-	return reason == outcome.NotProvenInTime ||
-		reason == resources.NotInSync && !h.options.Resources.Progress(p.Info.GroupVersionResource()).Failing
-}
-
-// await waits until the cache may show the read, which it reports, or for as long as the read may wait. A read waits for its
-// places, too, unless the store is likely to show it soon: one after the other they cost as much as at once.
+// await waits until the cache may show the read, which it reports, or for as long as the read may wait. A read waits for
+// its places, too, unless the store is likely to show it soon: one after the other they cost as much as at once.
 func (h *Handler) await(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass, places int) (again bool) {
 	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	defer cancel()
-	recovery := make(chan bool, 1)
-	switch {
-	case h.recovers(p, reason):
+	filling := reason == resources.NotInSync
+	if reason == outcome.NotProvenInTime || filling && !h.options.Resources.Progress(p.Info.GroupVersionResource()).Failing {
 		return h.awaitRecovery(ctx, p, q, reason)
-	case reason == resources.NotInSync:
+	}
+	recovery := make(chan bool, 1)
+	if filling {
 		go func() {
 			defer cancel()
 			recovery <- h.awaitRecovery(ctx, p, q, reason)
 		}()
-	default:
+	} else {
 		recovery <- false
 	}
 	q.leave, _ = h.options.Queue.Enter(ctx, p.Info.Waits(), places)
@@ -172,16 +175,6 @@ func (h *Handler) await(ctx context.Context, p *plan.Plan, q *attempt, reason ou
 		q.end()
 	}
 	return again
-}
-
-// pass returns the error of a read that passes.
-func (q *attempt) pass(reason outcome.Pass) error {
-	if m := q.handler.options.Metrics; q.reason == "" {
-		m.budgeted(reason, resultPassed).Inc()
-	} else {
-		m.budgeted(q.reason, resultWaitedPassed).Inc()
-	}
-	return outcome.Forwarded{Pass: reason}
 }
 
 // awaitRecovery waits until the cache may show a read that it cannot show since its store is not in sync, or not proven. It
@@ -196,12 +189,4 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, r
 		q.Version = answer.Version
 	}
 	return ctx.Err() == nil
-}
-
-// refusePass returns the refusal of a read that would cost the apiserver too much. The clients of a herd
-// are told to come back at different times.
-func refusePass(p *plan.Plan, reason outcome.Pass) error {
-	text := message.PassBudget.Say(p.Info.GroupVersionResource().GroupResource(), reason)
-	return &outcome.Refused{Reason: outcome.PassBudgetFull,
-		Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 }

@@ -74,7 +74,9 @@ func (l *contents) selectRuns(all iter.Seq[tree.Run], limit int, work *flowcontr
 func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snapshot) error {
 	rest := tree.Range{From: last + "\x00", To: p.Selection.Keys.To}
 	remaining := int64(state.Count(rest))
-	if remaining == 0 || usesIndexUpstream(p) && state.CountByIndex(*p.Selection.Indexed, rest) == 0 {
+	// The apiserver indexes built-in resources by the same field as the store, and only their newest state (wire.md 4.5).
+	indexed := p.Selection.Indexed != nil && p.Match != plan.MatchExact && p.Resource.Resource.Style == codec.Typed
+	if remaining == 0 || indexed && state.CountByIndex(*p.Selection.Indexed, rest) == 0 {
 		return nil
 	}
 	if p.Selection.Filter == nil {
@@ -86,10 +88,4 @@ func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snaps
 	}
 	l.meta.Continue = token
 	return nil
-}
-
-// usesIndexUpstream reports whether the apiserver reads the list from an index of its watch cache. It
-// indexes built-in resources by the same field as the store, and only their newest state (wire.md 4.5).
-func usesIndexUpstream(p *plan.Plan) bool {
-	return p.Selection.Indexed != nil && p.Match != plan.MatchExact && p.Resource.Resource.Style == codec.Typed
 }

@@ -1,7 +1,6 @@
 package list
 
 import (
-	"context"
 	"net/http"
 
 	"sluice/cache"
@@ -26,7 +25,14 @@ type Server struct {
 
 // List answers a list, or returns why it passes.
 func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fresh.Attempt) error {
-	state, reason, err := snapshot(r.Context(), p, a)
+	var state *cache.Snapshot
+	var err error
+	reason := outcome.PastVersion
+	if p.Match == plan.MatchExact { // wire.md 4.3, 4.4
+		state, err = fresh.StateAtExactly(r.Context(), p)
+	} else if reason, err = a.EnsureFresh(r.Context(), p, true); err == nil {
+		state = p.Resource.Store.Snapshot()
+	}
 	if err != nil {
 		return err
 	}
@@ -48,27 +54,13 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	return out.Outcome(l.write(out, encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)))
 }
 
-// snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
-func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snapshot, outcome.Hit, error) {
-	if p.Match == plan.MatchExact {
-		state, err := fresh.StateAtExactly(ctx, p)
-		return state, outcome.PastVersion, err
-	}
-	reason, err := a.EnsureFresh(ctx, p, true)
-	if err != nil {
-		return nil, "", err
-	}
-	return p.Resource.Store.Snapshot(), reason, nil
-}
-
 // write writes the list. Of a long one, compressed blocks are written as they are memoized.
 func (l *contents) write(out *body.Body, e *encode.Segments) error {
 	size, err := l.itemsSize(e)
 	if err != nil {
 		return err
 	}
-	blocks := l.bytes >= encode.BlocksPay && e.Format.Memoizable()
-	written, err := l.writeItems(&body.Items{Body: out, Segments: e, Blocks: blocks}, size)
+	written, err := l.writeItems(&body.Items{Body: out, Segments: e, Blocks: l.bytes >= encode.BlocksPay}, size)
 	if !written && err == nil {
 		_, err = l.writeItems(&body.Items{Body: out, Segments: e}, size)
 	}

@@ -120,18 +120,17 @@ func (s *Selection) Runs(state *cache.Snapshot, budget *tree.Budget) iter.Seq[tr
 	if s.Filter == nil {
 		return state.Runs(s.Keys)
 	}
+	var candidates iter.Seq[tree.Run]
+	if s.Indexed != nil {
+		candidates = state.RunsByIndex(*s.Indexed, s.Keys)
+	} else {
+		candidates = state.Select(s.terms, s.Keys, budget)
+	}
 	return func(yield func(tree.Run) bool) {
-		for run := range s.candidates(state, budget) {
+		for run := range candidates {
 			if !yield(run.Matching(s.Filter)) {
 				return
 			}
 		}
 	}
-}
-
-func (s *Selection) candidates(state *cache.Snapshot, budget *tree.Budget) iter.Seq[tree.Run] {
-	if s.Indexed != nil {
-		return state.RunsByIndex(*s.Indexed, s.Keys)
-	}
-	return state.Select(s.terms, s.Keys, budget)
 }
