@@ -54,7 +54,7 @@ func (s *Schema) append(dst, raw []byte, n notation, first literal) ([]byte, err
 // The common kinds of value are handled in the loop itself, because it runs for every field of
 // every object.
 func (tc *transcoder) appendFields(dst, b []byte, p *plan) (_ []byte, members int, err error) {
-	if err := tc.enter(p, b); err != nil {
+	if err := tc.enter(p); err != nil {
 		return dst, 0, err
 	}
 	low := len(tc.spans)
@@ -89,7 +89,7 @@ func (tc *transcoder) appendFields(dst, b []byte, p *plan) (_ []byte, members in
 			if v == 0 && f.omitEmpty {
 				continue
 			}
-			dst, err = tc.appendNumber(append(dst, out.key...), f.op, v, b, p)
+			dst, err = tc.appendNumber(append(dst, out.key...), f.op, v, p)
 		case opBytes:
 			if s.start == s.end && f.omitEmpty {
 				continue
@@ -117,7 +117,7 @@ func (tc *transcoder) appendFields(dst, b []byte, p *plan) (_ []byte, members in
 // appendMessageField appends the member of a field that is a message on the wire, or all members of
 // the message if it is inlined, and returns the number of members.
 func (tc *transcoder) appendMessageField(dst, b []byte, s span, f *planField, p *plan) ([]byte, int, error) {
-	part, err := tc.messageBytes(b, s, p, f.num)
+	part, err := p.messageBytes(b, s, f.num)
 	if err != nil {
 		return dst, 0, err
 	}
@@ -132,7 +132,7 @@ func (tc *transcoder) appendMessageField(dst, b []byte, s span, f *planField, p 
 // is a zero Time with omitzero.
 func (tc *transcoder) appendTimeField(dst, b []byte, f *planField, p *plan) ([]byte, int, error) {
 	if f.omitZero {
-		if t, err := tc.readTimestamp(b, p); err != nil || t.seconds == zeroTime {
+		if t, err := p.readTimestamp(b); err != nil || t.seconds == zeroTime {
 			return dst, 0, err
 		}
 	}

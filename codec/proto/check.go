@@ -25,7 +25,7 @@ func (s *Schema) Check(raw []byte) error {
 // The common kinds of field are handled in the loop itself, because it runs for every field of
 // every object that arrives.
 func (tc *transcoder) check(b []byte, p *plan) error {
-	if err := tc.enter(p, b); err != nil {
+	if err := tc.enter(p); err != nil {
 		return err
 	}
 	var seen set         // the messages and maps that have begun
@@ -37,31 +37,31 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 			tag, size := b[i], b[i+1]
 			if num := int(tag >> 3); tag&0x87 == wireBytes && size < 0x80 && num < len(p.wire) && p.wire[num].opaque {
 				if i += 2 + int(size); i > len(b) {
-					return tc.fieldErrorAt(ErrTruncated, p, uint64(num), b, i-2-int(size))
+					return p.fieldError(ErrTruncated, num)
 				}
 				continue
 			}
 		}
 		f, err := readField(b, i)
 		if err != nil {
-			return tc.errorAt(err, p, b, i)
+			return p.error(err)
 		}
 		if f.num >= len(p.wire) || !p.wire[f.num].known {
-			return tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+			return p.fieldError(ErrUnknownField, f.num)
 		}
 		w := &p.wire[f.num]
 		if f.typ != int(w.typ) {
-			return tc.fieldErrorAt(wrongType(w, f.typ), p, uint64(f.num), b, i)
+			return p.fieldError(wrongType(w, f.typ), f.num)
 		}
 		pf := &p.fields[w.field]
 		switch {
 		case pf.op == opMap:
-			m, err := tc.readMapEntry(b[f.start:f.end], p)
+			m, err := p.readMapEntry(b[f.start:f.end])
 			if err != nil {
 				return err
 			}
 			if lastMap != int(w.field) && seen.has(w.field) || lastMap == int(w.field) && bytes.Compare(lastKey, m.key) >= 0 {
-				return tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
+				return p.fieldError(ErrForm, f.num)
 			}
 			seen.add(w.field)
 			lastMap, lastKey = int(w.field), m.key
@@ -73,7 +73,7 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 			}
 		case !w.opaque && w.typ != wireVarint:
 			if !w.repeated && seen.has(w.field) {
-				return tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
+				return p.fieldError(ErrForm, f.num)
 			}
 			seen.add(w.field)
 			o := pf.op
@@ -98,7 +98,7 @@ func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *pl
 		return tc.check(b, sub)
 	case o == opFloat64:
 		if x := math.Float64frombits(number); math.IsNaN(x) || math.IsInf(x, 0) {
-			return tc.errorAt(ErrValue, p, b, 0)
+			return p.error(ErrValue)
 		}
 	case o >= opStringList:
 		tc.scratch, err = tc.appendValue(tc.scratch[:0], o, sub, b, p)

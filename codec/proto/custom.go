@@ -1,6 +1,11 @@
 package proto
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // appendCustom appends a value of a type with its own MarshalJSON and MarshalCBOR.
 func (tc *transcoder) appendCustom(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
@@ -9,13 +14,13 @@ func (tc *transcoder) appendCustom(dst []byte, o op, sub *plan, b []byte, p *pla
 	case opTime, opMicroTime:
 		return tc.appendTime(dst, o, b, p)
 	case opQuantity:
-		dst, err := tc.quantity(append(dst, '"'), b, p)
+		dst, err := p.quantity(append(dst, '"'), b)
 		if err != nil {
 			return dst, err
 		}
 		return tc.closeText(dst, start), nil
 	case opIntOrString:
-		v, err := tc.readIntOrString(b, p)
+		v, err := p.readIntOrString(b)
 		switch {
 		case err != nil:
 			return dst, err
@@ -26,7 +31,7 @@ func (tc *transcoder) appendCustom(dst []byte, o op, sub *plan, b []byte, p *pla
 	case opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
 		return tc.appendSchemaOr(dst, o, sub, b)
 	}
-	raw, err := tc.embeddedJSON(o, b, p)
+	raw, err := p.embeddedJSON(o, b)
 	switch {
 	case err != nil:
 		return dst, err
@@ -34,31 +39,32 @@ func (tc *transcoder) appendCustom(dst []byte, o op, sub *plan, b []byte, p *pla
 		return tc.appendNull(dst), nil
 	}
 	if dst, err = tc.appendEmbedded(dst, raw); err != nil {
-		return dst, tc.errorAt(err, p, raw, 0)
+		return dst, p.error(err)
 	}
 	return dst, nil
 }
 
-// appendTime appends a Time or MicroTime, null if it is zero.
-func (c *scalars) appendTime(dst []byte, o op, b []byte, p *plan) ([]byte, error) {
+// appendTime appends a Time or MicroTime in UTC, null if it is zero. A Time has no fractions of a second, as
+// metav1.Time drops them when it decodes.
+func (to notation) appendTime(dst []byte, o op, b []byte, p *plan) ([]byte, error) {
 	start := len(dst)
-	t, err := c.readTimestamp(b, p)
+	t, err := p.readTimestamp(b)
 	switch {
 	case err != nil:
 		return dst, err
 	case o == opTime && t.seconds == zeroTime, o == opMicroTime && t.microTime().IsZero():
-		return c.appendNull(dst), nil
+		return to.appendNull(dst), nil
 	case o == opTime:
-		dst = t.appendSeconds(append(dst, '"'))
+		dst = time.Unix(t.seconds, 0).UTC().AppendFormat(append(dst, '"'), time.RFC3339)
 	default:
-		dst = t.appendMicros(append(dst, '"'))
+		dst = t.microTime().AppendFormat(append(dst, '"'), metav1.RFC3339Micro)
 	}
-	return c.closeText(dst, start), nil
+	return to.closeText(dst, start), nil
 }
 
 // quantity appends the text of resource.Quantity{1: string}. No character of it needs escaping.
-func (src *source) quantity(dst, b []byte, p *plan) ([]byte, error) {
-	s, found, err := src.readSingleString(b, p)
+func (p *plan) quantity(dst, b []byte) ([]byte, error) {
+	s, found, err := p.readSingleString(b)
 	switch {
 	case err != nil:
 		return dst, err
@@ -67,7 +73,7 @@ func (src *source) quantity(dst, b []byte, p *plan) ([]byte, error) {
 	}
 	dst, err = appendQuantity(dst, s)
 	if err != nil {
-		return dst, fmt.Errorf("%w: %w", src.errorAt(ErrValue, p, s, 0), err)
+		return dst, fmt.Errorf("%w: %w", p.error(ErrValue), err)
 	}
 	return dst, nil
 }
@@ -86,7 +92,7 @@ func (tc *transcoder) appendSchemaOr(dst []byte, o op, sub *plan, b []byte) ([]b
 	case f.op == opRepeated:
 		return tc.appendElements(dst, b, s, f, sub)
 	}
-	part, err := tc.messageBytes(b, s, sub, f.num)
+	part, err := sub.messageBytes(b, s, f.num)
 	if err != nil {
 		return dst, err
 	}

@@ -46,8 +46,8 @@ var (
 
 // readSingleString reads a message whose only field is a string or bytes with number 1, and reports
 // whether the field is present. The last occurrence counts.
-func (src *source) readSingleString(b []byte, p *plan) (s []byte, found bool, err error) {
-	err = src.fields(b, p, allBytes[:1], func(_ field, v []byte) { s, found = v, true })
+func (p *plan) readSingleString(b []byte) (s []byte, found bool, err error) {
+	err = p.fieldsOf(b, allBytes[:1], func(_ field, v []byte) { s, found = v, true })
 	return s, found, err
 }
 
@@ -60,9 +60,9 @@ type intOrString struct {
 
 // readIntOrString reads intstr.IntOrString{1: type, 2: intVal, 3: strVal}; type is 0 for numbers
 // and 1 for strings.
-func (src *source) readIntOrString(b []byte, p *plan) (v intOrString, err error) {
+func (p *plan) readIntOrString(b []byte) (v intOrString, err error) {
 	typ := uint64(0)
-	if err := src.fields(b, p, intOrStringTypes, func(f field, text []byte) {
+	if err := p.fieldsOf(b, intOrStringTypes, func(f field, text []byte) {
 		switch f.num {
 		case 1:
 			typ = f.value
@@ -75,7 +75,7 @@ func (src *source) readIntOrString(b []byte, p *plan) (v intOrString, err error)
 		return v, err
 	}
 	if typ > 1 {
-		return v, src.errorAt(ErrValue, p, b, 0)
+		return v, p.error(ErrValue)
 	}
 	v.isString = typ == 1
 	return v, nil
@@ -83,8 +83,8 @@ func (src *source) readIntOrString(b []byte, p *plan) (v intOrString, err error)
 
 // embeddedJSON returns the JSON in a RawExtension, FieldsV1 or JSONSchemaProps JSON: messages whose
 // only field is bytes. Nil stands for null.
-func (src *source) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
-	raw, found, err := src.readSingleString(b, p)
+func (p *plan) embeddedJSON(o op, b []byte) ([]byte, error) {
+	raw, found, err := p.readSingleString(b)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (src *source) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 	case o == opRawExtension:
 		cbor = len(raw) >= len(cborMagic) && string(raw[:len(cborMagic)]) == cborMagic
 		if !cbor && (len(raw) == 0 || !startsJSON(raw[0])) {
-			return nil, src.errorAt(ErrValue, p, raw, 0)
+			return nil, p.error(ErrValue)
 		}
 	case len(raw) == 0:
 		return nil, nil
@@ -105,7 +105,7 @@ func (src *source) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 	}
 	js, err := cborToJSON(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", src.errorAt(ErrValue, p, raw, 0), err)
+		return nil, fmt.Errorf("%w: %w", p.error(ErrValue), err)
 	}
 	return js, nil
 }
@@ -113,10 +113,10 @@ func (src *source) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 // printedSchemaField returns the field of a JSONSchemaPropsOr… that is printed, or nil for null.
 // The schema is field 1 next to an array and field 2 next to a bool; an array takes precedence over
 // the schema, and the schema over the bool. Source: the MarshalJSON methods of apiextensions.
-func (src *source) printedSchemaField(o op, p *plan, b []byte) (*planField, span, error) {
-	low := len(src.spans)
-	spans, present, err := src.indexFields(b, p)
-	src.spans = src.spans[:low]
+func (tc *transcoder) printedSchemaField(o op, p *plan, b []byte) (*planField, span, error) {
+	low := len(tc.spans)
+	spans, present, err := tc.indexFields(b, p)
+	tc.spans = tc.spans[:low]
 	switch {
 	case err != nil:
 		return nil, span{}, err

@@ -1,5 +1,7 @@
 package proto
 
+import "bytes"
+
 // magic is the prefix of every enveloped object. Source: apimachinery's
 // runtime/serializer/protobuf.
 const magic = "k8s\x00"
@@ -19,7 +21,7 @@ var allBytes = []uint8{wireBytes, wireBytes, wireBytes, wireBytes}
 // parsePair parses a message with two fields of text or bytes: a TypeMeta, an entry of a map, or a WatchEvent. Unknown
 // fields are ignored.
 func parsePair(b []byte) (first, second []byte, err error) {
-	_, err = walk(b, allBytes[:2], false, func(f field, v []byte) {
+	err = walk(b, allBytes[:2], false, func(f field, v []byte) {
 		if f.num == 1 {
 			first = v
 		} else {
@@ -39,21 +41,16 @@ type Unknown struct {
 	Raw              []byte // the message, of type APIVersion and Kind
 }
 
-// isEnvelope reports whether b begins with the prefix of an envelope.
-func isEnvelope(b []byte) bool {
-	return len(b) >= len(magic) && string(b[:len(magic)]) == magic
-}
-
 // ParseEnvelope parses an envelope: "k8s\0" and a runtime.Unknown message. Unknown fields are
 // ignored, as apimachinery's decoders do. Errors: ErrMagic, ErrTruncated, ErrVarint, ErrTag,
 // ErrWireType.
 func ParseEnvelope(b []byte) (Unknown, error) {
 	var u Unknown
-	if !isEnvelope(b) {
-		return u, withOffset(ErrMagic, "envelope", 0)
+	if !bytes.HasPrefix(b, []byte(magic)) {
+		return u, in(ErrMagic, "envelope")
 	}
 	var typeMeta []byte
-	i, err := walk(b[len(magic):], allBytes, false, func(f field, v []byte) {
+	err := walk(b[len(magic):], allBytes, false, func(f field, v []byte) {
 		switch f.num {
 		case unknownTypeMeta:
 			typeMeta = v
@@ -62,10 +59,10 @@ func ParseEnvelope(b []byte) (Unknown, error) {
 		}
 	})
 	if err != nil {
-		return Unknown{}, withOffset(err, "envelope", len(magic)+i)
+		return Unknown{}, in(err, "envelope")
 	}
 	if u.APIVersion, u.Kind, err = parsePair(typeMeta); err != nil {
-		return Unknown{}, withOffset(err, "envelope", len(magic))
+		return Unknown{}, in(err, "envelope")
 	}
 	return u, nil
 }

@@ -33,8 +33,13 @@ var (
 	ErrValue = errors.New("unrepresentable value")
 )
 
-// withOffset wraps a sentinel with the name of the message and the byte offset in it at which
-// parsing stopped.
-func withOffset(err error, what string, offset int) error {
-	return fmt.Errorf("%s at byte %d: %w", what, offset, err)
+// in wraps an error with the name of the message in which it was found.
+func in(err error, message string) error { return fmt.Errorf("%s: %w", message, err) }
+
+// error wraps an error with the type of the message.
+func (p *plan) error(err error) error { return in(err, p.name) }
+
+// fieldError wraps an error with the type of the message and the field number.
+func (p *plan) fieldError(err error, num int) error {
+	return fmt.Errorf("%s field %d: %w", p.name, num, err)
 }

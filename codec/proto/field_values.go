@@ -21,7 +21,7 @@ func (s *Schema) Field(raw []byte, path ...string) (string, error) {
 		f, err := find(raw, pf)
 		switch {
 		case err != nil:
-			return "", withOffset(err, s.plan.name, 0)
+			return "", s.plan.error(err)
 		case f.num == 0:
 			return "", nil
 		case i == last:

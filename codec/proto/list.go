@@ -22,11 +22,11 @@ func ParseListMeta(list []byte) (m metav1.ListMeta, err error) {
 	f, err := readField(list, 0)
 	switch {
 	case err != nil:
-		return m, withOffset(err, "list", 0)
+		return m, in(err, "list")
 	case f.num != listMeta:
 		return m, nil
 	case f.typ != wireBytes:
-		return m, withOffset(ErrWireType, "list metadata", 0)
+		return m, in(ErrWireType, "list metadata")
 	}
 	if err = m.Unmarshal(list[f.start:f.end]); err != nil {
 		return m, fmt.Errorf("list metadata: %w", err)
@@ -45,7 +45,7 @@ func Items(list []byte) iter.Seq2[[]byte, error] {
 				err = ErrWireType
 			}
 			if err != nil {
-				yield(nil, withOffset(err, "list", i))
+				yield(nil, in(err, "list"))
 				return
 			}
 			if f.num == listItem && !yield(list[f.start:f.end:f.end], nil) {

@@ -21,36 +21,36 @@ func number(b []byte, s span, o op) uint64 {
 }
 
 // appendNumber appends a number or bool. Error: ErrValue for NaN and infinities.
-func (c *scalars) appendNumber(dst []byte, o op, v uint64, b []byte, p *plan) ([]byte, error) {
+func (to notation) appendNumber(dst []byte, o op, v uint64, p *plan) ([]byte, error) {
 	switch o {
 	case opInt32:
-		return c.appendInt(dst, int64(int32(v))), nil
+		return to.appendInt(dst, int64(int32(v))), nil
 	case opInt64:
-		return c.appendInt(dst, int64(v)), nil
+		return to.appendInt(dst, int64(v)), nil
 	case opBool:
-		return c.appendBool(dst, v != 0), nil
+		return to.appendBool(dst, v != 0), nil
 	}
 	x := math.Float64frombits(v)
 	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return dst, c.errorAt(ErrValue, p, b, 0)
+		return dst, p.error(ErrValue)
 	}
-	return c.appendFloat(dst, x), nil
+	return to.appendFloat(dst, x), nil
 }
 
 // appendStringList appends a slice type that is a message of its own.
-func (c *scalars) appendStringList(dst, b []byte, p *plan) ([]byte, error) {
+func (to notation) appendStringList(dst, b []byte, p *plan) ([]byte, error) {
 	n := 0
-	if err := c.fields(b, p, allBytes[:1], func(field, []byte) { n++ }); err != nil {
+	if err := p.fieldsOf(b, allBytes[:1], func(field, []byte) { n++ }); err != nil {
 		return dst, err
 	}
 	start := len(dst)
-	dst = c.openList(dst, cbor.Array, n)
+	dst = to.openList(dst, cbor.Array, n)
 	for i := 0; i < len(b); {
 		f, _ := readField(b, i) // checked
-		dst = c.appendString(c.appendComma(dst), b[f.start:f.end])
+		dst = to.appendString(to.appendComma(dst), b[f.start:f.end])
 		i = f.end
 	}
-	return c.closeList(dst, cbor.Array, start), nil
+	return to.closeList(dst, cbor.Array, start), nil
 }
 
 // appendElements appends a slice; its length is known from the index.
@@ -70,14 +70,14 @@ func (tc *transcoder) appendElements(dst, b []byte, s span, f *planField, p *pla
 }
 
 // appendNumbers appends the elements of a slice of numbers or bools.
-func (c *scalars) appendNumbers(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
+func (to notation) appendNumbers(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	for i := int(s.start); i < int(s.end); {
 		w, err := readField(b, i)
 		switch {
 		case err != nil:
-			return dst, c.errorAt(err, p, b, i)
+			return dst, p.error(err)
 		case w.num == f.num:
-			dst, err = c.appendNumber(c.appendComma(dst), f.elem, w.value, b, p)
+			dst, err = to.appendNumber(to.appendComma(dst), f.elem, w.value, p)
 		}
 		if err != nil {
 			return dst, err
@@ -95,7 +95,7 @@ type mapEntry struct {
 
 // readMapEntry parses one entry of a map. Errors: the errors of readField, ErrUnknownField,
 // ErrWireType.
-func (src *source) readMapEntry(b []byte, p *plan) (m mapEntry, err error) {
+func (p *plan) readMapEntry(b []byte) (m mapEntry, err error) {
 	m.key = b[:0:0] // never nil
 	if n := len(b); n >= 4 && b[0] == entryKey<<3|wireBytes && b[1] < 0x80 {
 		// The common case: key and value, each with a length of one byte.
@@ -104,7 +104,7 @@ func (src *source) readMapEntry(b []byte, p *plan) (m mapEntry, err error) {
 			return mapEntry{b[2:k], b[k+2:]}, nil
 		}
 	}
-	err = src.fields(b, p, allBytes[:entryValue], func(f field, v []byte) {
+	err = p.fieldsOf(b, allBytes[:entryValue], func(f field, v []byte) {
 		if f.num == entryKey {
 			m.key = v
 		} else {
@@ -120,9 +120,9 @@ func (tc *transcoder) appendMap(dst, b []byte, s span, f *planField, p *plan) ([
 	dst = tc.openList(dst, cbor.Map, int(s.n))
 	var last []byte
 	for i, stop := nextElement(b, int(s.start), end, f); i >= 0; i, stop = nextElement(b, stop, end, f) {
-		m, err := tc.readMapEntry(b[i:stop], p)
+		m, err := p.readMapEntry(b[i:stop])
 		if err == nil && last != nil && bytes.Compare(last, m.key) >= 0 {
-			err = tc.fieldErrorAt(ErrForm, p, uint64(f.num), b, i)
+			err = p.fieldError(ErrForm, f.num)
 		}
 		if err != nil {
 			return dst, err

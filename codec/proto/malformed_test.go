@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -64,17 +63,11 @@ func TestInvalidBytesGiveTheirError(t *testing.T) {
 	}
 }
 
-func TestErrorsNameFieldAndOffset(t *testing.T) {
-	b := raw(t, &metav1.PartialObjectMetadata{ObjectMeta: sampleMeta()})
+func TestErrorsNameTheField(t *testing.T) {
 	// spec.containers[0] with a field that no container has.
-	b = append(b, "\x12\x09\x12\x07\x0a\x01c\xfa\x7f\x01x"...)
-	err := mustLookup(t, "v1", "Pod").Check(b)
+	err := mustLookup(t, "v1", "Pod").Check([]byte("\x12\x09\x12\x07\x0a\x01c\xfa\x7f\x01x"))
 	if err == nil || !strings.Contains(err.Error(), "v1.Container field 2047") {
 		t.Errorf("%v", err)
-	}
-	offset := bytes.Index(b, []byte("\xfa\x7f\x01x"))
-	if want := "at byte " + strconv.Itoa(offset); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
 	}
 }
 

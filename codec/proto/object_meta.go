@@ -44,7 +44,7 @@ func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 			_, _, err = parsePair(b[f.start:f.end])
 		}
 		if err != nil {
-			return ObjectMeta{}, withOffset(err, "metadata", i)
+			return ObjectMeta{}, in(err, "metadata")
 		}
 		switch f.num {
 		case metaName:
@@ -83,7 +83,7 @@ func objectMetaBytes(raw []byte) (meta []byte, err error) {
 			meta = raw[f.start:f.end:f.end]
 		}
 		if err != nil {
-			return nil, withOffset(err, "object", i)
+			return nil, in(err, "object")
 		}
 		i = f.end
 	}

@@ -1,6 +1,10 @@
 package proto
 
-import "slices"
+import (
+	"slices"
+
+	"sluice/codec/internal/scratch"
+)
 
 // AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced and every other
 // byte unchanged. It serves DELETED events of objects that left a selector, which carry the
@@ -8,12 +12,12 @@ import "slices"
 func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
 	meta, err := lastField(raw, objectMeta)
 	if err != nil {
-		return dst, withOffset(err, "object", 0)
+		return dst, in(err, "object")
 	}
 	b := raw[meta.start:meta.end]
 	version, err := lastField(b, metaResourceVersion)
 	if err != nil {
-		return dst, withOffset(err, "metadata", 0)
+		return dst, in(err, "metadata")
 	}
 	size := len(b) - (version.end - version.head) + bytesSize(len(resourceVersion))
 	dst = append(dst, raw[:meta.head]...)
@@ -63,89 +67,68 @@ const metaManagedFields = 17
 // AppendWithoutManagedFields appends raw without its metadata.managedFields and with every other
 // byte unchanged (KEP-5958). It returns the errors of ParseObjectMeta.
 func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
-	return appendWithout(dst, raw, isManagedFields)
+	return appendWithout(dst, raw, func(f field, _ []byte) (bool, error) { return f.num == metaManagedFields, nil })
 }
 
 // AppendWithoutAnnotations appends raw without the annotations that have one of the keys, and with
 // every other byte unchanged. It returns the errors of ParseObjectMeta.
 func AppendWithoutAnnotations(dst, raw []byte, keys ...string) ([]byte, error) {
-	return appendWithout(dst, raw, func(f field, b []byte) (bool, error) {
+	return appendWithout(dst, raw, func(f field, v []byte) (bool, error) {
 		if f.num != metaAnnotations {
 			return false, nil
 		}
 		if f.typ != wireBytes {
 			return false, ErrWireType
 		}
-		key, _, err := parsePair(b[f.start:f.end])
+		key, _, err := parsePair(v)
 		return slices.Contains(keys, string(key)), err
 	})
 }
 
-// A metaFilter reports whether to drop the field f of the ObjectMeta b.
-type metaFilter func(f field, b []byte) (bool, error)
-
-func isManagedFields(f field, _ []byte) (bool, error) { return f.num == metaManagedFields, nil }
+// A fieldFilter reports whether to drop a field with the payload v.
+type fieldFilter func(f field, v []byte) (bool, error)
 
 // appendWithout appends raw without the fields of its metadata that drop selects.
-func appendWithout(dst, raw []byte, drop metaFilter) ([]byte, error) {
+func appendWithout(dst, raw []byte, drop fieldFilter) ([]byte, error) {
 	base := len(dst)
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
-		if err == nil && f.num == objectMeta {
-			dst, err = appendMetaWithout(dst, f, raw, drop)
-		} else if err == nil {
+		switch {
+		case err != nil:
+		case f.num != objectMeta:
 			dst = append(dst, raw[i:f.end]...)
+		case f.typ != wireBytes:
+			err = ErrWireType
+		default:
+			dst, err = scratch.Through(dst,
+				func(kept []byte) ([]byte, error) { return appendKept(kept, raw[f.start:f.end], drop) },
+				func(dst, kept []byte) ([]byte, error) { return appendBytes(dst, objectMeta, kept), nil })
 		}
 		if err != nil {
-			return dst[:base], withOffset(err, "object", i)
+			return dst[:base], in(err, "object")
 		}
 		i = f.end
 	}
 	return dst, nil
 }
 
-// appendMetaWithout appends the metadata field f of raw.
-func appendMetaWithout(dst []byte, f field, raw []byte, drop metaFilter) ([]byte, error) {
-	dropped, err := droppedSize(f, raw, drop)
-	if err != nil {
-		return dst, err
-	}
-	b := raw[f.start:f.end]
-	dst = appendHead(dst, objectMeta, len(b)-dropped)
+// appendKept appends the fields of the message b that drop does not select.
+func appendKept(dst, b []byte, drop fieldFilter) ([]byte, error) {
 	for i := 0; i < len(b); {
-		in, err := readField(b, i)
+		f, err := readField(b, i)
 		if err != nil {
 			return dst, err
 		}
-		if ok, _ := drop(in, b); !ok { // droppedSize has returned its errors
-			dst = append(dst, b[i:in.end]...)
+		dropped, err := drop(f, b[f.start:f.end])
+		if err != nil {
+			return dst, err
 		}
-		i = in.end
+		if !dropped {
+			dst = append(dst, b[i:f.end]...)
+		}
+		i = f.end
 	}
 	return dst, nil
-}
-
-// droppedSize returns the number of bytes that the dropped fields occupy in the metadata field f.
-func droppedSize(f field, raw []byte, drop metaFilter) (n int, err error) {
-	if f.typ != wireBytes {
-		return 0, ErrWireType
-	}
-	b := raw[f.start:f.end]
-	for i := 0; i < len(b); {
-		in, err := readField(b, i)
-		if err != nil {
-			return 0, err
-		}
-		ok, err := drop(in, b)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			n += in.end - i
-		}
-		i = in.end
-	}
-	return n, nil
 }
 
 // PartialObjectMetadata returns the raw PartialObjectMetadata of a raw object: a message whose only

@@ -1,7 +1,6 @@
 package proto
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -12,21 +11,10 @@ const maxDepth = 10000
 
 // A transcoder is the state of one walk over one raw object. Transcoders are pooled.
 type transcoder struct {
-	scalars
+	notation
+	spans   []span // a stack with one frame per open message
 	scratch []byte // for output of Check
 	depth   int    // levels of messages that are open
-}
-
-// scalars are the values that are written without a walk.
-type scalars struct {
-	notation
-	source
-}
-
-// source is the raw object that is read.
-type source struct {
-	root  []byte // for the offsets in errors
-	spans []span // a stack with one frame per open message
 }
 
 // A span is the position of a field in its message.
@@ -44,11 +32,9 @@ const maxPooled = 1 << 16
 // newTranscoder takes a transcoder for one raw object from the pool. Error: ErrTooLarge.
 func newTranscoder(raw []byte) (*transcoder, error) {
 	if len(raw) > math.MaxInt32 {
-		return nil, withOffset(ErrTooLarge, "object", len(raw))
+		return nil, in(ErrTooLarge, "object")
 	}
-	tc := transcoderPool.Get().(*transcoder)
-	tc.root = raw
-	return tc, nil
+	return transcoderPool.Get().(*transcoder), nil
 }
 
 // free returns tc to the pool.
@@ -56,41 +42,22 @@ func (tc *transcoder) free() {
 	if cap(tc.spans) > maxPooled || cap(tc.scratch) > maxPooled {
 		return
 	}
-	*tc = transcoder{scalars: scalars{source: source{spans: tc.spans[:0]}}, scratch: tc.scratch[:0]}
+	*tc = transcoder{spans: tc.spans[:0], scratch: tc.scratch[:0]}
 	transcoderPool.Put(tc)
 }
 
-// offset returns the offset of b[i] in the raw object: every slice of the object ends where its
-// memory ends. In other memory, such as embedded JSON that was CBOR, it returns i.
-func (src *source) offset(b []byte, i int) int {
-	if at := cap(src.root) - cap(b) + i; at >= 0 && at <= len(src.root) {
-		return at
-	}
-	return i
-}
-
-// errorAt wraps a sentinel with the message type and the offset of b[i].
-func (src *source) errorAt(err error, p *plan, b []byte, i int) error {
-	return withOffset(err, p.name, src.offset(b, i))
-}
-
-// fieldErrorAt wraps a sentinel with the message type, the field number and the offset of b[i].
-func (src *source) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int) error {
-	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, src.offset(b, i), err)
-}
-
-// fields is walk for a message of few fields, all of them known. It wraps its errors.
-func (src *source) fields(b []byte, p *plan, types []uint8, do func(f field, v []byte)) error {
-	if i, err := walk(b, types, true, do); err != nil {
-		return src.errorAt(err, p, b, i)
+// fieldsOf is walk for a message of few fields, all of them known.
+func (p *plan) fieldsOf(b []byte, types []uint8, do func(f field, v []byte)) error {
+	if err := walk(b, types, true, do); err != nil {
+		return p.error(err)
 	}
 	return nil
 }
 
 // enter counts a level of nesting. Error: ErrTooDeep.
-func (tc *transcoder) enter(p *plan, b []byte) error {
+func (tc *transcoder) enter(p *plan) error {
 	if tc.depth++; tc.depth > maxDepth {
-		return tc.errorAt(ErrTooDeep, p, b, 0)
+		return p.error(ErrTooDeep)
 	}
 	return nil
 }
@@ -101,54 +68,54 @@ func (tc *transcoder) enter(p *plan, b []byte) error {
 //
 // It is one loop, because it reads every tag of every object: tags and lengths of one byte are the
 // common case and are decoded in place.
-func (src *source) indexFields(b []byte, p *plan) (spans []span, present set, err error) {
-	spans = src.pushSpans(len(p.fields))
+func (tc *transcoder) indexFields(b []byte, p *plan) (spans []span, present set, err error) {
+	spans = tc.pushSpans(len(p.fields))
 	for i := 0; i < len(b); {
 		head := i
 		tag := uint64(b[i])
 		if i++; tag >= 0x80 {
 			if tag, i = longVarint(b, head); i < 0 {
-				return nil, present, src.errorAt(varintError(i), p, b, head)
+				return nil, present, p.error(varintError(i))
 			}
 		}
 		num := tag >> 3
 		if num >= uint64(len(p.wire)) || !p.wire[num].known {
-			return nil, present, src.fieldErrorAt(unknownTag(num), p, num, b, head)
+			return nil, present, p.fieldError(unknownTag(num), int(num))
 		}
 		w := &p.wire[num]
 		start, end := i, i
 		switch tag & 7 {
 		case wireBytes:
 			if i >= len(b) {
-				return nil, present, src.fieldErrorAt(ErrTruncated, p, num, b, head)
+				return nil, present, p.fieldError(ErrTruncated, int(num))
 			}
 			size := uint64(b[i])
 			if start++; size >= 0x80 {
 				if size, start = longVarint(b, i); start < 0 {
-					return nil, present, src.fieldErrorAt(varintError(start), p, num, b, head)
+					return nil, present, p.fieldError(varintError(start), int(num))
 				}
 			}
 			if size > uint64(len(b)-start) {
-				return nil, present, src.fieldErrorAt(ErrTruncated, p, num, b, head)
+				return nil, present, p.fieldError(ErrTruncated, int(num))
 			}
 			end = start + int(size)
 		case wireVarint:
 			if _, end = varint(b, i); end < 0 {
-				return nil, present, src.fieldErrorAt(varintError(end), p, num, b, head)
+				return nil, present, p.fieldError(varintError(end), int(num))
 			}
 		case wireFixed64:
 			if end += 8; end > len(b) {
-				return nil, present, src.fieldErrorAt(ErrTruncated, p, num, b, head)
+				return nil, present, p.fieldError(ErrTruncated, int(num))
 			}
 		case wireFixed32:
-			return nil, present, src.fieldErrorAt(ErrWireType, p, num, b, head)
+			return nil, present, p.fieldError(ErrWireType, int(num))
 		default:
-			return nil, present, src.fieldErrorAt(ErrTag, p, num, b, head)
+			return nil, present, p.fieldError(ErrTag, int(num))
 		}
 		i = end
 		switch {
 		case uint8(tag&7) != w.typ:
-			return nil, present, src.fieldErrorAt(wrongType(w, int(tag&7)), p, num, b, head)
+			return nil, present, p.fieldError(wrongType(w, int(tag&7)), int(num))
 		case w.skipZero && (start == end || end-start == 1 && b[start] == 0 && w.typ == wireVarint):
 			present &^= 1 << (w.field & 63) // counts as absent
 			continue
@@ -171,10 +138,10 @@ func (src *source) indexFields(b []byte, p *plan) (spans []span, present set, er
 }
 
 // pushSpans pushes a frame of n spans.
-func (src *source) pushSpans(n int) []span {
-	low := len(src.spans)
-	src.spans = slices.Grow(src.spans, n)[:low+n]
-	return src.spans[low:]
+func (tc *transcoder) pushSpans(n int) []span {
+	low := len(tc.spans)
+	tc.spans = slices.Grow(tc.spans, n)[:low+n]
+	return tc.spans[low:]
 }
 
 // unknownTag returns the sentinel for a field number that the plan does not have.
@@ -219,9 +186,9 @@ func nextElement(b []byte, i, end int, f *planField) (start, stop int) {
 }
 
 // messageBytes returns the payload of a singular message field, which must come in one part.
-func (tc *transcoder) messageBytes(b []byte, s span, p *plan, num int) ([]byte, error) {
+func (p *plan) messageBytes(b []byte, s span, num int) ([]byte, error) {
 	if s.n != 1 {
-		return nil, tc.fieldErrorAt(ErrForm, p, uint64(num), b, int(s.start))
+		return nil, p.fieldError(ErrForm, num)
 	}
 	return b[s.start:s.end], nil
 }

@@ -22,7 +22,7 @@ const (
 func ParseEvent(b []byte) (typ, object []byte, err error) {
 	typ, extension, err := parsePair(b)
 	if err == nil {
-		_, err = walk(extension, allBytes[:extensionRaw], false, func(_ field, v []byte) { object = v })
+		err = walk(extension, allBytes[:extensionRaw], false, func(_ field, v []byte) { object = v })
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch event: %w", err)

@@ -107,26 +107,23 @@ func fixed(b []byte, f field, n int) (field, error) {
 }
 
 // walk calls do with each field of b that has a number up to len(types), and its payload. types has their wire types. Other
-// fields are skipped, or ErrUnknownField if strict. On an error it returns the offset of the field.
-func walk(b []byte, types []uint8, strict bool, do func(f field, v []byte)) (int, error) {
+// fields are skipped, or ErrUnknownField if strict.
+func walk(b []byte, types []uint8, strict bool, do func(f field, v []byte)) error {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {
 		case err != nil:
-		case f.num > len(types) && strict:
-			err = ErrUnknownField
-		case f.num > len(types):
-		case f.typ != int(types[f.num-1]):
-			err = ErrWireType
-		default:
+			return err
+		case f.num <= len(types) && f.typ != int(types[f.num-1]):
+			return ErrWireType
+		case f.num <= len(types):
 			do(f, b[f.start:f.end])
-		}
-		if err != nil {
-			return i, err
+		case strict:
+			return ErrUnknownField
 		}
 		i = f.end
 	}
-	return len(b), nil
+	return nil
 }
 
 // bytesSize returns the size of a length-delimited field of n bytes: tag, length, payload. The
