@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -71,11 +72,11 @@ func (p *plan) quantity(dst, b []byte) ([]byte, error) {
 	case !found:
 		return append(dst, '0'), nil
 	}
-	dst, err = appendQuantity(dst, s)
+	q, err := resource.ParseQuantity(string(s))
 	if err != nil {
 		return dst, fmt.Errorf("%w: %w", p.error(ErrValue), err)
 	}
-	return dst, nil
+	return append(dst, q.String()...), nil
 }
 
 // appendSchemaOr appends one of the types JSONSchemaPropsOr…: messages of two fields, one of which

@@ -115,30 +115,6 @@ func TestMemoryIsBoundedByTheInput(t *testing.T) {
 	}
 }
 
-func TestTranscodingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector drops pooled objects")
-	}
-	pom := mustLookup(t, "meta.k8s.io/v1", "PartialObjectMetadata")
-	for name, s := range load(t) {
-		dst := make([]byte, 0, 2*s.json)
-		for what, f := range map[string]func(){
-			"AppendJSON": func() { _, _ = s.AppendJSON(dst, s.raw) },
-			"AppendCBOR": func() { _, _ = s.AppendCBOR(dst, s.raw) },
-			"Check":      func() { _ = s.Check(s.raw) },
-			"Field":      func() { _, _ = s.Field(s.raw, "spec", "nodeName") },
-			"metadata": func() {
-				cut, _ := PartialObjectMetadata(s.raw)
-				_, _ = pom.AppendJSON(dst, cut)
-			},
-		} {
-			if n := testing.AllocsPerRun(200, f); n >= 1 {
-				t.Errorf("%s of %s: %v allocations", what, name, n)
-			}
-		}
-	}
-}
-
 func TestErrorsLeaveDstUnchanged(t *testing.T) {
 	m := mustLookup(t, "v1", "ConfigMap")
 	for _, f := range []func(dst, raw []byte) ([]byte, error){m.AppendJSON, m.AppendJSONItem, m.AppendCBOR, m.AppendCBORItem} {
