@@ -13,8 +13,7 @@ import (
 	"sluice/codec/json"
 )
 
-// ErrDecode is returned for CBOR that the apiserver refuses. The text of the error is that of
-// its decoder, as clients of the apiserver see it.
+// ErrDecode is returned for CBOR that the apiserver refuses.
 var ErrDecode = errors.New("cannot decode CBOR")
 
 // AppendFromJSON appends one JSON value as CBOR, without the self-described tag and with sorted members. A number that
@@ -31,35 +30,29 @@ func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	return append(dst, out...), err
 }
 
-// AppendJSON appends one CBOR item as JSON with the meaning that it has for the apiserver in a
-// request body. The item may begin with the self-described tag, strings and names may be text or
-// byte strings, and lengths may be indefinite. A byte string becomes text, encoded if it has the
-// tag for expected base64url (21), base64 (22) or base16 (23). Times (tags 0 and 1) become RFC 3339
-// text; other tags are dropped. Members are sorted. Floats have a point or an exponent, so that
-// they stay floats.
+// AppendJSON appends one CBOR item as JSON with the meaning that it has for the apiserver. The item
+// may begin with the self-described tag, strings and names may be text or byte strings, and lengths
+// may be indefinite. A byte string becomes text, encoded if it has the tag for expected base64url
+// (21), base64 (22) or base16 (23). Times (tags 0 and 1) become RFC 3339 text; other tags are
+// dropped. Members are sorted. Floats have a point or an exponent, so that they stay floats.
 //
-// The error wraps ErrDecode with the text of the apiserver: for bytes that are not well-formed or that follow the item,
-// duplicate names, names that are not strings, text that is not UTF-8, NaN and infinities, integers beyond int64,
-// simple values except false, true and null, and nesting beyond json.MaxDepth. Unlike the apiserver, AppendJSON also
-// refuses names that are not UTF-8, which JSON cannot express. dst is then returned unchanged.
+// The error wraps ErrDecode and the error of the apiserver's decoder: for bytes that are not
+// well-formed or that follow the item, duplicate names, names that are not strings, text that is not
+// UTF-8, NaN and infinities, integers beyond int64, simple values except false, true and null, and
+// nesting beyond json.MaxDepth. Unlike the apiserver, AppendJSON also refuses names that are not
+// UTF-8, which JSON cannot express. dst is then returned unchanged.
 func AppendJSON(dst, src []byte) ([]byte, error) {
 	var v any
 	if err := direct.Unmarshal(src, &v); err != nil {
-		return dst, &decodeError{err}
+		return dst, fmt.Errorf("%w: %w", ErrDecode, err)
 	}
 	v, err := printable(v)
 	if err != nil {
-		return dst, &decodeError{err}
+		return dst, fmt.Errorf("%w: %w", ErrDecode, err)
 	}
 	out, err := stdjson.Marshal(v)
 	return append(dst, out...), err
 }
-
-// decodeError has the text of the decoder's error and wraps ErrDecode.
-type decodeError struct{ err error }
-
-func (e *decodeError) Error() string   { return e.err.Error() }
-func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
 
 // printable replaces the floats in a decoded value by numbers that encoding/json does not print as integers.
 func printable(v any) (_ any, err error) {

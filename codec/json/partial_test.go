@@ -25,7 +25,7 @@ func appendPartial(dst, obj []byte, apiVersion string) ([]byte, error) {
 
 func TestPartialObjectMetadataRefusesWrongTypes(t *testing.T) {
 	for in, want := range map[string]error{
-		``: ErrNotObject, `[]`: ErrNotObject, `{"metadata":1}`: ErrFieldType, `{"metadata":{"name":1}}`: ErrFieldType, `{"metadata":{"name":"a"`: ErrSyntax, `{"a":1`: ErrSyntax,
+		``: ErrNotObject, `[]`: ErrNotObject, `{"metadata":1}`: ErrFieldType, `{"metadata":{"name":1}}`: ErrFieldType,
 		`{"metadata":{"labels":{"a":{}}}}`: ErrFieldType, `{"metadata":{"ownerReferences":[1]}}`: ErrFieldType, `{"metadata":{"generation":1.0}}`: ErrFieldType,
 	} {
 		if got, err := appendPartial([]byte("x"), []byte(in), "v"); !errors.Is(err, want) || string(got) != "x" {

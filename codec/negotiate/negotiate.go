@@ -1,6 +1,11 @@
 package negotiate
 
-import "sluice/codec"
+import (
+	"strconv"
+	"strings"
+
+	"sluice/codec"
+)
 
 // Format returns the format of a successful response, and false where the apiserver would refuse the
 // request (wire.md 1.1 to 1.5) or would end the stream without an event.
@@ -90,4 +95,22 @@ func parseInclude(s string) (include codec.Include, ok bool) {
 		return codec.IncludeObject, true
 	}
 	return 0, false
+}
+
+// wantsPretty reports whether the client wants indented JSON: by the matched media type, else by the
+// query parameter if it has a value, else because it is a browser or a command line tool (wire.md 9).
+func (r Request) wantsPretty(m match) bool {
+	if m.pretty {
+		return true
+	}
+	if r.Pretty != "" {
+		on, _ := strconv.ParseBool(r.Pretty)
+		return on
+	}
+	for _, prefix := range [...]string{"curl", "Wget", "Mozilla/5.0"} {
+		if strings.HasPrefix(r.UserAgent, prefix) {
+			return true
+		}
+	}
+	return false
 }

@@ -71,7 +71,6 @@ func TestOuterFormsAllocateNothing(t *testing.T) {
 			continue
 		}
 	})
-	guard("AppendWithResourceVersion", func() { _, _ = AppendWithResourceVersion(dst, b, "12") })
 	guard("PartialObjectMetadata", func() { _, _ = PartialObjectMetadata(b) })
 	guard("AppendEvent", func() { AppendEvent(dst, "ADDED", "v1", "Pod", b) })
 	list := AppendItem(appendBytes(nil, listMeta, "\x0a\x00\x12\x011\x1a\x00"), b)

@@ -3,62 +3,24 @@ package proto
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec/internal/scratch"
 )
 
 // AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced and every other
-// byte unchanged. It serves DELETED events of objects that left a selector, which carry the
-// previous object with the new version. It returns the errors of ParseObjectMeta.
+// byte unchanged, if raw has passed Schema.Check. It serves DELETED events of objects that left a
+// selector, which carry the previous object with the new version.
 func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
-	meta, err := lastField(raw, objectMeta)
-	if err != nil {
-		return dst, in(err, "object")
-	}
-	b := raw[meta.start:meta.end]
-	version, err := lastField(b, metaResourceVersion)
-	if err != nil {
-		return dst, in(err, "metadata")
-	}
-	size := len(b) - (version.end - version.head) + bytesSize(len(resourceVersion))
-	dst = append(dst, raw[:meta.head]...)
-	dst = appendHead(dst, objectMeta, size)
-	dst = append(dst, b[:version.head]...)
-	dst = appendBytes(dst, metaResourceVersion, resourceVersion)
-	dst = append(dst, b[version.end:]...)
-	return append(dst, raw[meta.end:]...), nil
-}
-
-// A fieldRange is the position of a field in a message: of its tag, its payload and its end. All
-// three are equal where a field would have to be inserted.
-type fieldRange struct{ head, start, end int }
-
-// lastField finds the last field with this number and a length-delimited wire type, which is the
-// one that counts. If there is none, the range is the place before the first field with a larger
-// number.
-func lastField(b []byte, num int) (fieldRange, error) {
-	found, insert := false, -1
-	var p fieldRange
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		switch {
-		case err != nil:
-			return p, err
-		case f.num == num && f.typ != wireBytes:
-			return p, ErrWireType
-		case f.num == num:
-			p, found = fieldRange{i, f.start, f.end}, true
-		case f.num > num && insert < 0:
-			insert = i
+	return appendWithMeta(dst, raw, func(dst, b []byte) ([]byte, error) {
+		var meta metav1.ObjectMeta
+		if err := meta.Unmarshal(b); err != nil {
+			return dst, err
 		}
-		i = f.end
-	}
-	if found {
-		return p, nil
-	}
-	if insert < 0 {
-		insert = len(b)
-	}
-	return fieldRange{insert, insert, insert}, nil
+		meta.ResourceVersion = resourceVersion
+		out, err := meta.Marshal()
+		return append(dst, out...), err
+	})
 }
 
 // metaManagedFields is the field number in metav1.ObjectMeta.
@@ -90,6 +52,11 @@ type fieldFilter func(f field, v []byte) (bool, error)
 
 // appendWithout appends raw without the fields of its metadata that drop selects.
 func appendWithout(dst, raw []byte, drop fieldFilter) ([]byte, error) {
+	return appendWithMeta(dst, raw, func(dst, meta []byte) ([]byte, error) { return appendKept(dst, meta, drop) })
+}
+
+// appendWithMeta appends raw with the output of edit as its metadata.
+func appendWithMeta(dst, raw []byte, edit func(dst, meta []byte) ([]byte, error)) ([]byte, error) {
 	base := len(dst)
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
@@ -101,8 +68,8 @@ func appendWithout(dst, raw []byte, drop fieldFilter) ([]byte, error) {
 			err = ErrWireType
 		default:
 			dst, err = scratch.Through(dst,
-				func(kept []byte) ([]byte, error) { return appendKept(kept, raw[f.start:f.end], drop) },
-				func(dst, kept []byte) ([]byte, error) { return appendBytes(dst, objectMeta, kept), nil })
+				func(b []byte) ([]byte, error) { return edit(b, raw[f.start:f.end]) },
+				func(dst, meta []byte) ([]byte, error) { return appendBytes(dst, objectMeta, meta), nil })
 		}
 		if err != nil {
 			return dst[:base], in(err, "object")

@@ -5,8 +5,14 @@ import (
 	"reflect"
 	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
+	client "k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationv1beta1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1beta1"
 )
 
 // A Schema is the compiled schema of one built-in kind. It is immutable and safe for concurrent
@@ -99,4 +105,16 @@ func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
 	return &Schema{APIVersion: apiVersion, Kind: kind, plan: p, typeMeta: typeMetaLiterals(apiVersion, kind)}, nil
+}
+
+// groups registers every API group and version that is compiled in: all of k8s.io/api that apiservers serve,
+// and the groups of apiextensions and of the aggregator.
+var groups = runtime.SchemeBuilder{
+	client.AddToScheme,
+	apiextensionsv1.AddToScheme,
+	apiextensionsv1beta1.AddToScheme,
+	apiregistrationv1.AddToScheme,
+	apiregistrationv1beta1.AddToScheme,
+	metav1.AddMetaToScheme,
+	metav1beta1.AddMetaToScheme,
 }

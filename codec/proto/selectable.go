@@ -14,59 +14,53 @@ type SelectableField struct {
 // commonFields are the labels of every kind that does not define its own. Cluster-scoped kinds
 // accept the namespace too; it is always empty. Source:
 // runtime.DefaultMetaV1FieldSelectorConversion.
-var commonFields = []SelectableField{selectable("metadata.name"), selectable("metadata.namespace")}
+var commonFields = selectable("metadata.name", "metadata.namespace")
 
 // kindFields are the labels of the kinds that define their own, by group/kind. Source:
 // docs/wire.md, section 4.7: AddFieldLabelConversionFunc of each group for the labels,
 // SelectableFields of each registry for the values.
 var kindFields = map[string][]SelectableField{
-	"/Pod": {
-		selectable("metadata.name"), selectable("metadata.namespace"),
-		selectable("spec.nodeName"), {Label: "spec.host", Path: "spec.nodeName"}, selectable("spec.restartPolicy"), selectable("spec.schedulerName"),
-		selectable("spec.serviceAccountName"),
-		{Label: "spec.hostNetwork", Path: "spec.hostNetwork", Zero: "false"},
-		selectable("status.phase"),
-		{Label: "status.podIP", Path: "status.podIP", Fallback: "status.podIPs[0].ip"},
-		{Label: "status.podIPs"}, // accepted, but empty for every object
-		selectable("status.nominatedNodeName"),
-	},
-	"/Node": {selectable("metadata.name"),
-		{Label: "spec.unschedulable", Path: "spec.unschedulable", Zero: "false"}},
-	"/Namespace": {selectable("metadata.name"), selectable("status.phase")},
-	"/ReplicationController": {selectable("metadata.name"), selectable("metadata.namespace"),
-		{Label: "status.replicas", Path: "status.replicas", Zero: "0"}},
-	"/Secret": {selectable("metadata.name"), selectable("metadata.namespace"), selectable("type")},
-	"/Service": {selectable("metadata.name"), selectable("metadata.namespace"), selectable("spec.clusterIP"),
-		selectable("spec.type")},
-	"/Event": {
-		selectable("metadata.name"), selectable("metadata.namespace"),
-		selectable("involvedObject.kind"), selectable("involvedObject.namespace"), selectable("involvedObject.name"),
-		selectable("involvedObject.uid"),
-		selectable("involvedObject.apiVersion"), selectable("involvedObject.resourceVersion"), selectable("involvedObject.fieldPath"),
-		selectable("reason"), selectable("reportingComponent"),
-		{Label: "source", Path: "source.component", Fallback: "reportingComponent"},
-		selectable("type"),
-	},
-	"events.k8s.io/Event": {
-		selectable("metadata.name"), selectable("metadata.namespace"),
-		selectable("regarding.kind"), selectable("regarding.namespace"), selectable("regarding.name"), selectable("regarding.uid"),
-		selectable("regarding.apiVersion"), selectable("regarding.resourceVersion"), selectable("regarding.fieldPath"),
-		selectable("reason"), selectable("reportingController"), selectable("type"),
-	},
-	"certificates.k8s.io/CertificateSigningRequest": {selectable("metadata.name"), selectable("spec.signerName")},
-	"certificates.k8s.io/ClusterTrustBundle":        {selectable("metadata.name"), selectable("spec.signerName")},
-	"certificates.k8s.io/PodCertificateRequest": {
-		selectable("metadata.name"), selectable("spec.signerName"), selectable("spec.podName"), selectable("spec.nodeName"),
-	},
-	"batch/Job": {
-		selectable("metadata.name"), selectable("metadata.namespace"),
-		{Label: "status.successful", Path: "status.succeeded", Zero: "0"},
-	},
-	"resource.k8s.io/ResourceSlice": {selectable("metadata.name"), selectable("spec.nodeName"), selectable("spec.driver")},
+	"/Pod": append(selectable(
+		"metadata.name", "metadata.namespace", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+		"status.phase", "status.nominatedNodeName"),
+		SelectableField{Label: "spec.host", Path: "spec.nodeName"},
+		SelectableField{Label: "spec.hostNetwork", Path: "spec.hostNetwork", Zero: "false"},
+		SelectableField{Label: "status.podIP", Path: "status.podIP", Fallback: "status.podIPs[0].ip"},
+		SelectableField{Label: "status.podIPs"}, // accepted, but empty for every object
+	),
+	"/Node": append(selectable("metadata.name"),
+		SelectableField{Label: "spec.unschedulable", Path: "spec.unschedulable", Zero: "false"}),
+	"/Namespace": selectable("metadata.name", "status.phase"),
+	"/ReplicationController": append(selectable("metadata.name", "metadata.namespace"),
+		SelectableField{Label: "status.replicas", Path: "status.replicas", Zero: "0"}),
+	"/Secret":  selectable("metadata.name", "metadata.namespace", "type"),
+	"/Service": selectable("metadata.name", "metadata.namespace", "spec.clusterIP", "spec.type"),
+	"/Event": append(selectable(
+		"metadata.name", "metadata.namespace",
+		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+		"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
+		"reason", "reportingComponent", "type"),
+		SelectableField{Label: "source", Path: "source.component", Fallback: "reportingComponent"}),
+	"events.k8s.io/Event": selectable(
+		"metadata.name", "metadata.namespace",
+		"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
+		"regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath",
+		"reason", "reportingController", "type"),
+	"certificates.k8s.io/CertificateSigningRequest": selectable("metadata.name", "spec.signerName"),
+	"certificates.k8s.io/ClusterTrustBundle":        selectable("metadata.name", "spec.signerName"),
+	"certificates.k8s.io/PodCertificateRequest":     selectable("metadata.name", "spec.signerName", "spec.podName", "spec.nodeName"),
+	"batch/Job": append(selectable("metadata.name", "metadata.namespace"),
+		SelectableField{Label: "status.successful", Path: "status.succeeded", Zero: "0"}),
+	"resource.k8s.io/ResourceSlice": selectable("metadata.name", "spec.nodeName", "spec.driver"),
 }
 
-// selectable returns a label that is its own path and has no zero value.
-func selectable(path string) SelectableField { return SelectableField{Label: path, Path: path} }
+// selectable returns labels that are their own paths and have no zero value.
+func selectable(paths ...string) (fields []SelectableField) {
+	for _, path := range paths {
+		fields = append(fields, SelectableField{Label: path, Path: path})
+	}
+	return fields
+}
 
 // SelectableFields returns the labels that field selectors may use for a built-in kind,
 // metadata.name first. The caller must not change them.

@@ -43,9 +43,7 @@ var (
 )
 
 // str prints the text of a field, or the empty string if it is absent.
-func str(path ...string) cell {
-	return quoted(func(dst []byte, r *row) []byte { return appendScalar(dst, r.at(path)) })
-}
+func str(path ...string) cell { return strOr("", path...) }
 
 // strOr prints the text of a field, or instead if it is absent.
 func strOr(instead string, path ...string) cell {
@@ -88,9 +86,7 @@ func count(path ...string) cell {
 }
 
 // quantity prints the quantity of a field, or "0" if it is absent.
-func quantity(path ...string) cell {
-	return quoted(func(dst []byte, r *row) []byte { return appendQuantity(dst, r.at(path)) })
-}
+func quantity(path ...string) cell { return strOr("0", path...) }
 
 // since prints the age of the time of a field, or instead if it is not set.
 func since(instead string, path ...string) cell {

@@ -133,3 +133,13 @@ func printDate(dst []byte, v json.Value, r *row) []byte {
 	}
 	return r.quote(dst, start)
 }
+
+// appendGoNumber appends a number as Go's fmt prints it: int64, or float64 with the fewest digits. -0 is a float.
+func appendGoNumber(dst []byte, v json.Value) []byte {
+	_, integer := v.Int()
+	f, ok := v.Float()
+	if integer || !ok {
+		return append(dst, v...)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}

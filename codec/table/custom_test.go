@@ -46,7 +46,7 @@ var customPaths = []string{
 	`.spec.numbers[?(@>3)]`, `.spec.numbers[?(@==1)]`, `.spec.words[?(@=="q")]`, `.spec.words[?(@)]`, `.spec.list[?(@.tags=="x")].name`,
 	`.spec.list[?(@.map.k=="x")].name`, `.spec.map[?(@.k=="x")]`, `.spec.nothing[?(@.k=="x")]`, `.spec.null[?(@.k=="x")]`, `.spec.list[?(@.port==+80)].name`,
 	`.spec.nulls[?(@.name==1)]`, `.spec.nulls[?(@.name)]`,
-	".spec.list[0,1].name", ".spec.list[9,0].name", ".spec['int','zero']", ".spec['nothing','zero']", ".spec.int .spec.zero", ".spec.$", ".spec.@", ".spec.$.int",
+	".spec.int .spec.zero", ".spec.$", ".spec.@", ".spec.$.int",
 	`.status.conditions[?(@.type=="a\"b")].status`, `.status.conditions[?(@.type==@.status)].type`, `.status.conditions[?(@.a[0]=="x")]`,
 	`.spec.list[?(@.tags[0]=="x")].name`, `.spec.list[?(@.tags[*]=="x")].name`, `.spec.list[?(1==1)].name`, `.spec.list[?(@.on==true)].tags[-1:]`,
 }
@@ -58,7 +58,7 @@ var refusedPaths = []string{
 	`.status.conditions[?(@.type=~"R.*")].status`, `.status.conditions[?(@.type=="Ready" && @.status=="True")].status`,
 	`.status.conditions[?(@.type==Ready)].status`, `.status.conditions[?(@.*=="True")].status`, `.status.conditions[?(@..type=="Ready")].status`,
 	`.status.conditions[?(@.type=="Ready"].status`, `.status.conditions[?(`, ".spec.list[1:2:3:4]", ".spec.list[-]",
-	`.spec.list[0,0,0,0,0]`, `.spec.list[0,1].tags[0,1]['a','b']`, `.spec.list[?(@.tags[0,0][0,0][0,0]=="x")]`,
+	`.spec.list[0,1].name`, `.spec['int','zero']`, `.spec.list[?(@.tags[0,0]=="x")]`,
 	strings.Repeat(".a", 70), ".spec." + strings.Repeat("a", 1<<10),
 	`.status.conditions[?(==1)]`, `.status.conditions[?(@.type==)]`, ".spec.list['", ".spec.list[99999999999999999999]",
 }
@@ -174,7 +174,6 @@ func TestRowsThatCostTooMuchAreRefused(t *testing.T) {
 		{Type: "string", JSONPath: ".spec.lists[0]"},
 		{Type: "integer", JSONPath: ".spec.lists[0]"},
 		{Type: "string", JSONPath: ".spec.list[*].name"},
-		{Type: "string", JSONPath: ".spec.list[0,0].name"},
 		{Type: "string", JSONPath: `.spec.list[?(@==2)]`},
 	} {
 		columns := []PrinterColumn{d}
@@ -220,24 +219,6 @@ func TestARowMayCostMaxRow(t *testing.T) {
 				t.Errorf("%s of %d bytes: %v, want %v", tt.path, n, err, want)
 			}
 		}
-	}
-}
-
-func TestColumnsShareOneDecodedObject(t *testing.T) {
-	allocations := func(columns int) float64 {
-		c, err := Custom(slices.Repeat([]PrinterColumn{{Name: "C", Type: "string", JSONPath: ".spec.list[0]"}}, columns))
-		if err != nil {
-			t.Fatal(err)
-		}
-		object := sjson.Value(`{"spec":{"list":["x"` + strings.Repeat(`,"y"`, 1000) + `]}}`)
-		return testing.AllocsPerRun(1, func() {
-			if _, err := c.AppendCells(nil, object, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	if one, many := allocations(1), allocations(20); many > 1.5*one {
-		t.Errorf("%v allocations for 20 columns, %v for one", many, one)
 	}
 }
 

@@ -20,7 +20,6 @@ const (
 	maxColumns = 32
 	maxPath    = 1 << 10 // bytes: the parser takes stack for each step
 	maxSteps   = 32      // nodes: each leading member may read the object once
-	maxWidth   = 4       // values that all unions together make of one
 	// maxRow is the highest cost of a row: each byte that a column reads or prints once, and each that the library evaluates
 	// libraryCost times for each step.
 	maxRow      = 4 << 20
@@ -36,7 +35,7 @@ type columnPath struct {
 	members []string           // the leading members
 	library *jsonpath.JSONPath // nil for a plain member path
 
-	steps, width int // see accept
+	steps int // see accept
 }
 
 // compilePath compiles a column's JSONPath. Error: ErrPath for a path that is invalid, for a path whose first value
@@ -54,7 +53,7 @@ func compilePath(path string) (*columnPath, error) {
 		return nil, fmt.Errorf("path %q is more than one expression: %w", path, ErrPath)
 	}
 	expression := parsed.Root.Nodes[0].(*jsonpath.ListNode)
-	c := &columnPath{width: 1}
+	c := &columnPath{}
 	if len(expression.Nodes) == 0 || !c.accept(expression, false) {
 		return nil, fmt.Errorf("path %q: %w", path, ErrPath)
 	}
@@ -76,24 +75,14 @@ func compilePath(path string) (*columnPath, error) {
 // keywords range and end, which change the state of the library's evaluator and make it unsafe for
 // concurrent use. [*] is an array slice, not a wildcard.
 //
-// Each step leads deeper into the object, so slices and filters give each value once. Only unions repeat values: the
-// library finds all values, and those of two unions multiply.
+// Each step leads deeper into the object, so slices and filters give each value once. Unions, which repeat values, are
+// refused.
 func (c *columnPath) accept(n jsonpath.Node, literals bool) bool {
 	if c.steps++; c.steps > maxSteps {
 		return false
 	}
 	switch n := n.(type) {
 	case *jsonpath.ListNode:
-		for _, child := range n.Nodes {
-			if !c.accept(child, literals) {
-				return false
-			}
-		}
-		return true
-	case *jsonpath.UnionNode:
-		if c.width *= len(n.Nodes); c.width > maxWidth {
-			return false
-		}
 		for _, child := range n.Nodes {
 			if !c.accept(child, literals) {
 				return false
@@ -130,7 +119,7 @@ func (c *columnPath) first(r *row) (v json.Value, ok bool) {
 	if !r.spend(libraryCost * c.steps * len(value)) {
 		return nil, false
 	}
-	results, err := c.library.FindResults(c.decode(r, value))
+	results, err := c.library.FindResults(c.decode(value))
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil, false
 	}
@@ -138,12 +127,8 @@ func (c *columnPath) first(r *row) (v json.Value, ok bool) {
 }
 
 // decode returns the decoded value for the library within objects that have no other members, so that a path which
-// begins with the members that lead to it finds the same values as in all of the object. Columns that follow each other
-// share it.
-func (c *columnPath) decode(r *row, value json.Value) any {
-	if len(r.decodedFrom) == len(value) && &r.decodedFrom[0] == &value[0] {
-		return r.decoded
-	}
+// begins with the members that lead to it finds the same values as in all of the object.
+func (c *columnPath) decode(value json.Value) any {
 	var decoded any
 	if err := kjson.Unmarshal(value, &decoded); err != nil {
 		decoded = map[string]any{}
@@ -151,7 +136,6 @@ func (c *columnPath) decode(r *row, value json.Value) any {
 	for _, name := range slices.Backward(c.members) {
 		decoded = map[string]any{name: decoded}
 	}
-	r.decodedFrom, r.decoded = value, decoded
 	return decoded
 }
 

@@ -19,9 +19,6 @@ type row struct {
 
 	object, meta, spec, status json.Value
 
-	decoded     any        // for the library
-	decodedFrom json.Value // of which part of the object
-
 	pod podState // see core_pod_status.go
 
 	scratch []byte
