@@ -163,13 +163,11 @@ func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind s
 
 // getAll is get from all replicas at once. It returns the answers with the names of their pods, and the errors of the others.
 func getAll[T any](ctx context.Context, c adminClient, path string, q url.Values, kind string) (pods []string, all []*T, err error) {
-	asked := []string{c.pod.at}
-	if c.pod.at != "" && !strings.Contains(c.pod.at, "/") {
-		ctx, cancel := context.WithTimeout(ctx, c.timeout)
-		defer cancel()
-		if asked, err = c.pod.ready(ctx); err != nil {
-			return nil, nil, c.explain(err)
-		}
+	brief, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	asked, err := c.pod.ready(brief)
+	if err != nil {
+		return nil, nil, c.explain(err)
 	}
 	var group sync.WaitGroup
 	values, failures := make([]T, len(asked)), make([]error, len(asked))

@@ -38,11 +38,13 @@ func startAdmin(t *testing.T) (url string) {
 	slow := clients.Key{User: "joe", Agent: "kubelet/v1.37", Version: "v1", Resource: "secrets", Namespace: "*"}
 	table.Open(clients.WatchFacts{Key: slow, Cached: true}).Follow(func() clients.Lag { return clients.Lag{Events: 7, Oldest: 2 * time.Second} })
 	table.Open(clients.WatchFacts{Key: slow, Reason: "excluded"})
+	ring := new(why.Ring)
+	ring.Add(clients.Failed, &why.Request{Verb: "WATCH", User: "zoe", Known: true, Exists: true, Version: "v1", Resource: "nodes", End: "client-stalled"})
 	s := see.NewSampler(see.Options{
 		Version: "v1", Gather: func() ([]*dto.MetricFamily, error) { return nil, nil }, Stopping: func() bool { return false },
 		Upstream: func() see.Upstream {
 			return see.Upstream{Probed: true, Error: "refused", Fault: fault.Of(errors.New("refused"), true)}
-		}, Clients: table, Names: true,
+		}, Clients: table, Names: true, Kept: ring,
 	})
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
@@ -72,8 +74,9 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 		"of one user":      {[]string{"clients", "--user", "joe"}, 0, []string{"joe"}, []string{"jane"}},
 		"in detail":        {[]string{"clients", "-o", "wide"}, 0, []string{"WHY REFUSED"}, nil},
 		"an unknown flag":  {[]string{"clients", "--nothing"}, 2, nil, nil},
-		"watches":          {[]string{"watches"}, 0, []string{"joe", "2.0 s", "the cache", "the apiserver"}, nil},
-		"those behind":     {[]string{"watches", "--behind", "1s"}, 1, []string{"2.0 s"}, []string{"the apiserver"}},
+		"watches":          {[]string{"watches"}, 0, []string{"joe", "2.0 s", "the cache", "the apiserver", "ENDED LAST", "zoe", "client-stalled"}, nil},
+		"of one resource":  {[]string{"watches", "--resource", "secrets"}, 0, []string{"joe"}, []string{"zoe"}},
+		"those behind":     {[]string{"watches", "--behind", "1s"}, 1, []string{"2.0 s"}, []string{"the apiserver", "zoe"}},
 		"those far behind": {[]string{"watches", "--behind", "3s"}, 0, []string{"USER"}, []string{"joe"}},
 		"those that pass":  {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"the apiserver", "ADDRESS", "excluded: set cache.secrets"}, []string{"2.0 s"}},
 	} {
@@ -257,6 +260,7 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 		got = r
 		if source != "" {
 			w.Header().Set("Sluice-Source", source)
+			w.Header().Set("Sluice-As-Of", map[bool]string{true: "237118; age=0.412; proof=any-version"}[strings.HasPrefix(source, "cache")])
 		}
 		w.WriteHeader(code)
 		_, _ = w.Write([]byte(body))
@@ -272,7 +276,7 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 		code, exit   int
 		says         string
 	}{
-		{"cache; any-version", "", 200, 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 200 OK"},
+		{"cache; any-version", "", 200, 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 200 OK; its state was known to be the newest 0.412 s ago"},
 		{"cache; up-to-date; transcoded", "", 200, 0, "SERVED up-to-date: "},
 		{"upstream; excluded", "", 200, 1, "PASSED excluded: the configuration keeps this resource out of the cache; the answer is 200 OK\nDo: "},
 		{"gateway; too-much-memory", string(refused), 429, 1, "REFUSED too-much-memory: the answer is 429 Too Many Requests: ?[2J?agent"},

@@ -71,18 +71,14 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := p.at
-	if !strings.Contains(at, "/") {
-		names, err := p.ready(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if len(names) > 1 {
-			return nil, fmt.Errorf("--pod: name one of %s", strings.Join(names, ", "))
-		}
-		at = names[0]
+	names, err := p.ready(ctx)
+	if err != nil {
+		return nil, err
 	}
-	namespace, name, _ := strings.Cut(at, "/")
+	if len(names) > 1 {
+		return nil, fmt.Errorf("--pod: name one of %s", strings.Join(names, ", "))
+	}
+	namespace, name, _ := strings.Cut(names[0], "/")
 	u := client.Post().Namespace(namespace).Resource("pods").Name(name).SubResource("portforward").URL()
 	dialer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, cfg)
 	if err != nil {
@@ -103,8 +99,11 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 // podLabel is the label of the pods of Sluice.
 const podLabel = "app.kubernetes.io/name=sluice"
 
-// ready returns the ready pods of Sluice in the namespace, at least one.
+// ready returns the pod, or the ready pods of Sluice in the namespace, at least one.
 func (p *pod) ready(ctx context.Context) (names []string, err error) {
+	if p.at == "" || strings.Contains(p.at, "/") {
+		return []string{p.at}, nil
+	}
 	_, client, err := p.connect(ctx)
 	if err != nil {
 		return nil, err

@@ -49,23 +49,19 @@ func serve(ctx context.Context, r *reloader) error {
 	}
 	defer func() { _ = log.Sync() }() // fails on a terminal
 	// Before build, which writes certificates: a start that fails leaves nothing behind.
-	api, err := listen("API", file.Listen, "--listen")
-	if err != nil {
-		return err
-	}
-	defer api.Close()
-	adminListener, err := listen("admin", file.Admin.Listen, "--admin-listen")
-	if err != nil {
-		return err
-	}
-	defer adminListener.Close()
-	var proxyListener net.Listener
-	if file.Proxy.Listen != "" {
-		if proxyListener, err = listen("proxy", file.Proxy.Listen, "--proxy-listen"); err != nil {
-			return err
+	var listeners [3]net.Listener
+	for i, l := range [...]struct{ name, address, flag string }{
+		{"API", file.Listen, "--listen"}, {"admin", file.Admin.Listen, "--admin-listen"}, {"proxy", file.Proxy.Listen, "--proxy-listen"},
+	} {
+		if l.address == "" {
+			continue
 		}
-		defer proxyListener.Close()
+		if listeners[i], err = net.Listen("tcp", l.address); err != nil {
+			return fmt.Errorf("%s listener: %w; choose another address with %s", l.name, err, l.flag)
+		}
+		defer listeners[i].Close()
 	}
+	api, adminListener, proxyListener := listeners[0], listeners[1], listeners[2]
 	metrics := newMetrics()
 	c, err := build(file, log, metrics)
 	if err != nil {
@@ -90,15 +86,6 @@ func serve(ctx context.Context, r *reloader) error {
 	}
 	fmt.Printf("ready https://%s admin %s://%s%s\n", api.Addr(), scheme, adminListener.Addr(), c.proxy.ready())
 	return c.run(ctx, api, adminListener, c.background())
-}
-
-// listen opens a listener, which a flag leads elsewhere.
-func listen(name, address, flag string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("%s listener: %w; choose another address with %s", name, err, flag)
-	}
-	return l, nil
 }
 
 // run serves until ctx ends or something fails. Tasks in the background and the admin listener, which an API

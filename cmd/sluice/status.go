@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"sluice/proxy/clients"
 	"sluice/proxy/see"
@@ -112,27 +113,16 @@ func (f *statusFlags) print(out io.Writer, a statusAnswer, width int) error {
 
 // follow asks for the status until it is as it should be, and prints it.
 func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
-	defer cancel()
+	var last statusAnswer
 	question := *f
 	question.timeout = min(f.timeout/4, 10*time.Second) // a Sluice that starts meanwhile may answer the next one
-	t := time.NewTicker(f.output.every)
-	defer t.Stop()
-	var last statusAnswer
-	for ctx.Err() == nil {
-		a := question.now(ctx)
-		if ctx.Err() != nil && last.all != nil {
-			break // the answer was cut
+	failed := wait.PollUntilContextTimeout(ctx, f.output.every, f.timeout, true, func(ctx context.Context) (bool, error) {
+		if a := question.now(ctx); ctx.Err() == nil || last.all == nil { // else the answer was cut
+			last = a
 		}
-		if last = a; a.is(waits[f.wait.value]) {
-			return f.print(out, a, f.output.width(out))
-		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-	}
-	if err := f.print(out, last, f.output.width(out)); err != nil { // the last question has no answer
+		return last.is(waits[f.wait.value]), nil
+	})
+	if err := f.print(out, last, f.output.width(out)); err != nil || failed == nil { // the last question has no answer
 		return err
 	}
 	return no{fmt.Errorf("%s is not %s after %s", cmp.Or(f.pod.at, f.address), f.wait.value, f.timeout)}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"sluice/cmd/sluice/compare"
 	"sluice/proxy/clients"
 	"sluice/proxy/see"
 	"sluice/proxy/why"
@@ -127,6 +128,7 @@ func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation
 		r.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	r.Header.Set(sourceHeader, "?1")
+	r.Header.Set(compare.AsOfHeader, "?1")
 	resp, err := client.Do(r)
 	if err != nil {
 		return nil, connecting(err, cfg.Host, "--kubeconfig")
@@ -147,6 +149,9 @@ func explanationOf(resp *http.Response) *why.Explanation {
 		if json.Unmarshal(body, &status) == nil && status.Message != "" {
 			answer += ": " + status.Message
 		}
+	}
+	if age := compare.Age(resp.Header.Get(compare.AsOfHeader)); age != nil {
+		answer += fmt.Sprintf("; its state was known to be the newest %v s ago", *age)
 	}
 	e := why.New(verdicts[source], reason, answer)
 	if e.Verdict != "" {

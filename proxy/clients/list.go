@@ -143,7 +143,10 @@ func (t *Table) List(names bool) *ClientList {
 		l.RestWatches += of.open
 	}
 	l.Rest, l.Tracked = rest.view(), len(l.Items)
-	heaviest(l.Items, func(r *Row) float64 { return r.Recent.WouldCost + r.Recent.Cost })
+	slices.SortFunc(l.Items, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Recent.WouldCost+b.Recent.Cost, a.Recent.WouldCost+a.Recent.Cost), cmp.Compare(a.User, b.User),
+			cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	for i := range l.Items {
 		if r := &l.Items[i]; !names {
 			r.User, r.Agent, r.Address, r.Namespace = Hidden, Hidden, Hidden, hidden(r.Namespace)
@@ -257,30 +260,4 @@ func (w *Watching) waiting() float64 {
 		return 0
 	}
 	return *w.WaitingSeconds
-}
-
-// WatchGroup are the open watches of one client for one resource that are answered alike.
-type WatchGroup struct {
-	Open    int
-	Slowest Watching // the one that is furthest behind
-}
-
-// Groups returns the watches in groups, those with the slowest watch first.
-func (l *OpenWatchList) Groups() (groups []WatchGroup) {
-	at := map[[6]string]int{}
-	for i := range l.Items {
-		w := &l.Items[i]
-		client := w.Client
-		if w.User != Hidden { // replicas have ids of their own
-			client = ""
-		}
-		key := [...]string{client, w.User, w.Agent, w.Resource, w.Source, w.PassedBecause}
-		n, known := at[key]
-		if !known {
-			n, at[key] = len(groups), len(groups)
-			groups = append(groups, WatchGroup{Slowest: *w})
-		}
-		groups[n].Open++
-	}
-	return groups
 }

@@ -1,10 +1,8 @@
 package clients
 
 import (
-	"cmp"
 	"context"
 	"hash/maphash"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -162,12 +160,4 @@ func (t *Table) each(do func(*shard)) {
 // id names the user and agent of a row, for a URL. It tells nothing of them, and is another one after a restart.
 func (t *Table) id(k Key) string {
 	return strconv.FormatUint(maphash.Comparable(t.seed, [2]string{k.User, k.Agent}), 36)
-}
-
-// heaviest sorts rows by a value, the largest first, and by name among equals.
-func heaviest(all []Row, value func(*Row) float64) {
-	slices.SortFunc(all, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(value(&b), value(&a)), cmp.Compare(a.User, b.User), cmp.Compare(a.Agent, b.Agent),
-			cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
-	})
 }

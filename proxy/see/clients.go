@@ -14,7 +14,7 @@ import (
 	"sluice/proxy/why"
 )
 
-// clientsView is the content of the pages of clients and watches.
+// clientsView is the content of the pages of clients, watches and requests.
 type clientsView struct {
 	*clients.ClientList
 	Client   *clients.Row // of the page of one client
@@ -59,19 +59,11 @@ func (k *kept[T]) get(list func() T) T {
 	return k.list
 }
 
-// clientLists are the costs of clients, and their open watches.
-type clientLists struct {
-	table       *clients.Table
-	names       bool // are shown
-	clientRows  kept[*clients.ClientList]
-	openWatches kept[*clients.OpenWatchList]
-}
-
 // selected returns a copy of a list with the items that have the texts of a query.
-func selected[T any](all []T, q url.Values, texts map[string]func(*T) string) []T {
+func selected[T any](all []T, q url.Values, texts func(*T) map[string]string) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(item T) bool {
-		for name, of := range texts {
-			if !strings.Contains(of(&item), q.Get(name)) {
+		for name, text := range texts(&item) {
+			if !strings.Contains(text, q.Get(name)) {
 				return true
 			}
 		}
@@ -80,14 +72,10 @@ func selected[T any](all []T, q url.Values, texts map[string]func(*T) string) []
 }
 
 // clientList returns the rows that a query selects, in its order.
-func (all *clientLists) clientList(q url.Values) *clients.ClientList {
-	l := *all.clientRows.get(func() *clients.ClientList { return all.table.List(all.names) })
-	l.Items = selected(l.Items, q, map[string]func(*clients.Row) string{
-		"client":   func(r *clients.Row) string { return r.Client },
-		"user":     func(r *clients.Row) string { return r.User },
-		"agent":    func(r *clients.Row) string { return r.Agent },
-		"resource": func(r *clients.Row) string { return r.Resource },
-		"ns":       func(r *clients.Row) string { return r.Namespace },
+func (s *Sampler) clientList(q url.Values) *clients.ClientList {
+	l := *s.clientRows.get(func() *clients.ClientList { return s.options.Clients.List(s.options.Names) })
+	l.Items = selected(l.Items, q, func(r *clients.Row) map[string]string {
+		return map[string]string{"client": r.Client, "user": r.User, "agent": r.Agent, "resource": r.Resource, "ns": r.Namespace}
 	})
 	sortBy(l.Items, q.Get("by"))
 	return &l
@@ -102,45 +90,57 @@ func sortBy(rows []clients.Row, by string) {
 
 // MergedClients adds the rows of several replicas.
 func MergedClients(lists []*clients.ClientList, by string) *clients.ClientList {
-	l, at := lists[0], map[[4]string]int{}
-	if len(lists) == 1 {
-		return l
-	}
-	all := slices.Concat(l.Items)
-	for _, other := range lists[1:] {
-		all = append(all, other.Items...)
-	}
-	l.Items = nil
-	for _, r := range all {
-		key := [4]string{nameOf(r.Client, r.User), r.Agent, r.Resource, r.Namespace}
-		if i, known := at[key]; known {
-			l.Items[i].Plus(&r)
-			continue
+	rows, at := []clients.Row{}, map[[4]string]int{}
+	for _, l := range lists {
+		for _, r := range l.Items {
+			key := [4]string{nameOf(r.Client, r.User), r.Agent, r.Resource, r.Namespace}
+			if i, known := at[key]; known {
+				rows[i].Plus(&r)
+				continue
+			}
+			at[key] = len(rows)
+			rows = append(rows, r)
 		}
-		at[key] = len(l.Items)
-		l.Items = append(l.Items, r)
 	}
-	sortBy(l.Items, by)
+	sortBy(rows, by)
+	lists[0].Items = rows
+	return lists[0]
+}
+
+// WatchList is the open watches, and those that have ended lately.
+type WatchList struct {
+	*clients.OpenWatchList
+	Ended []why.Seen `json:"ended"` // the last first
+}
+
+// watchList returns the watches that a query selects.
+func (s *Sampler) watchList(q url.Values) *WatchList {
+	l := &WatchList{OpenWatchList: s.openList(q)}
+	if s.options.Kept != nil {
+		ended := url.Values{"ended": {"1"}, "user": q["user"], "resource": q["resource"]}
+		for outcome := range clients.Outcomes {
+			l.Ended = append(l.Ended, s.options.Kept.Last(clients.Outcome(outcome), ended, s.options.Names)...)
+		}
+		l.Ended = why.Newest(l.Ended, mostRows)
+	}
 	return l
 }
 
-// watchList returns the open watches that a query selects.
-func (all *clientLists) watchList(q url.Values) *clients.OpenWatchList {
-	l := *all.openWatches.get(func() *clients.OpenWatchList { return all.table.Watches(all.names) })
-	l.Items = selected(l.Items, q, map[string]func(*clients.Watching) string{
-		"client":   func(w *clients.Watching) string { return w.Client },
-		"user":     func(w *clients.Watching) string { return w.User },
-		"resource": func(w *clients.Watching) string { return w.Resource },
+// openList returns the open watches that a query selects.
+func (s *Sampler) openList(q url.Values) *clients.OpenWatchList {
+	l := *s.openWatches.get(func() *clients.OpenWatchList { return s.options.Clients.Watches(s.options.Names) })
+	l.Items = selected(l.Items, q, func(w *clients.Watching) map[string]string {
+		return map[string]string{"client": w.Client, "user": w.User, "resource": w.Resource}
 	})
 	return &l
 }
 
 // slow returns how many open watches have not accepted an event for a second.
-func (all *clientLists) slow() (n float64) {
-	if all.table == nil {
+func (s *Sampler) slow() (n float64) {
+	if s.options.Clients == nil {
 		return 0
 	}
-	for _, w := range all.watchList(nil).Items {
+	for _, w := range s.openList(nil).Items {
 		if w.WaitingSeconds != nil && *w.WaitingSeconds >= 1 {
 			n++
 		}
@@ -149,14 +149,14 @@ func (all *clientLists) slow() (n float64) {
 }
 
 // newClientsView returns the page of the rows that a query selects, with the watches of one client; nil without that client.
-func (all *clientLists) newClientsView(q url.Values) *clientsView {
-	l := all.clientList(q)
-	v := &clientsView{ClientList: l, Query: q, Names: all.names}
+func (s *Sampler) newClientsView(q url.Values) *clientsView {
+	l := s.clientList(q)
+	v := &clientsView{ClientList: l, Query: q, Names: s.options.Names}
 	if q.Has("client") {
 		if len(l.Items) == 0 {
 			return nil
 		}
-		v.Client, v.Watching = &l.Items[0], WatchTable(all.watchList(q), false).without(2).first("/see/v1alpha1/watches?"+q.Encode())
+		v.Client, v.Watching = &l.Items[0], WatchTable(s.openList(q), false).without(2).first("/see/v1alpha1/watches?"+q.Encode())
 		v.Table = ClientTable(l, q.Get("by")).without(2).first("/see/v1alpha1/clients?" + q.Encode())
 		return v
 	}
@@ -173,16 +173,11 @@ func (all *clientLists) newClientsView(q url.Values) *clientsView {
 
 // newWatchesView returns the page of the open watches that a query selects, and of those that have ended.
 func (s *Sampler) newWatchesView(q url.Values) *clientsView {
-	l := s.clientLists.watchList(q)
-	v := &clientsView{ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.clientLists.names, Table: WatchTable(l, false).Narrow().first("/see/v1alpha1/watches?" + q.Encode())}
-	if s.options.Kept != nil {
-		var ended []why.Seen
-		for outcome := range clients.Outcomes {
-			ended = append(ended, s.options.Kept.Last(clients.Outcome(outcome), url.Values{"ended": {"1"}, "user": q["user"]}, s.options.Names)...)
-		}
-		v.Ended = RequestTable(why.Newest(ended, mostRows))
+	l := s.watchList(q)
+	return &clientsView{
+		ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.options.Names, Ended: RequestTable(l.Ended),
+		Table: WatchTable(l.OpenWatchList, false).Narrow().first("/see/v1alpha1/watches?" + q.Encode()),
 	}
-	return v
 }
 
 // clients serves a page that a function makes of the request; it returns nil if there is no such page.

@@ -19,7 +19,7 @@ import (
 
 // lists counts n served lists of a resource by a user, each of so many bytes of JSON.
 func (p *process) lists(user, resource string, n int, bytes int64) {
-	p.clientLists.clientRows.at = time.Time{}
+	p.clientRows.at = time.Time{}
 	for range n {
 		p.clients.Add(&clients.Use{
 			Key:  clients.Key{User: user, Agent: "client/v1.0", Version: "v1", Resource: resource, Namespace: clients.AllNamespaces},
@@ -188,19 +188,19 @@ func TestListsOfClientsAreMadeOnce(t *testing.T) {
 		}
 		p.clients.Add(&clients.Use{Key: clients.Key{User: "joe", Agent: "client/v1.0"}, Ended: true})
 		defer p.clients.Open(clients.WatchFacts{Key: clients.Key{User: "joe"}}).Close()
-		first := p.clientLists.watchList(nil)
+		first := p.openList(nil)
 		for _, path := range []string{"/clients", "/clients?by=lists", "/clients?user=j"} {
 			if got := fmt.Sprint(p.users(t, path)); got != "[jane]" {
 				t.Errorf("%s at once: %s", path, got)
 			}
 		}
 		p.clients.Open(clients.WatchFacts{Key: clients.Key{User: "jane"}})
-		if n := len(p.clientLists.watchList(nil).Items); n != len(first.Items) || n != 1 {
+		if n := len(p.openList(nil).Items); n != len(first.Items) || n != 1 {
 			t.Errorf("%d watches at once", n)
 		}
 		time.Sleep(fresh)
-		if got := fmt.Sprint(slices.Compact(p.users(t, "/clients"))); got != "[jane joe]" || len(p.clientLists.watchList(nil).Items) != 2 {
-			t.Errorf("later: %s, %d watches", got, len(p.clientLists.watchList(nil).Items))
+		if got := fmt.Sprint(slices.Compact(p.users(t, "/clients"))); got != "[jane joe]" || len(p.openList(nil).Items) != 2 {
+			t.Errorf("later: %s, %d watches", got, len(p.openList(nil).Items))
 		}
 	})
 }

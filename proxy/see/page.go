@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -28,10 +29,10 @@ func (s *Sampler) Handler() http.Handler {
 	mux.HandleFunc("GET /limits", func(w http.ResponseWriter, _ *http.Request) { s.write(w, &view{Page: "limits"}) })
 	mux.HandleFunc("GET /r/{resource}", s.resource)
 	if s.options.Clients != nil {
-		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.clientLists.newClientsView(r.URL.Query()) }))
+		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.newClientsView(r.URL.Query()) }))
 		mux.HandleFunc("GET /watches", s.clients(func(r *http.Request) *clientsView { return s.newWatchesView(r.URL.Query()) }))
-		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientLists.clientList))
-		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.clientLists.watchList))
+		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientList))
+		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.watchList))
 	}
 	if s.options.Kept != nil {
 		mux.HandleFunc("GET /why", s.why)
@@ -61,8 +62,7 @@ type view struct {
 	Slow     float64      // open watches
 	Resource *Resource    // of the page of a resource
 	Passed   *Table       // the same: why its reads have passed
-	Clients  *clientsView // of the pages of clients
-	Why      *whyView     // of the page of the last requests
+	Clients  *clientsView // of the pages of clients, watches and requests
 }
 
 // mostRows bounds the rows of a table. JSON has all of them.
@@ -72,7 +72,7 @@ const mostRows = 200
 func (s *Sampler) overview(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
 	t := f.Table().Narrow().first("/see/v1alpha1/status")
-	s.write(w, &view{Page: "overview", Table: t, Slow: s.clientLists.slow()})
+	s.write(w, &view{Page: "overview", Table: t, Slow: s.slow()})
 }
 
 // resource serves the page of a resource.
@@ -111,6 +111,7 @@ var functions = map[string]any{
 	"optional": func(v *float64, unit string) string { return optional(v, format(unit)) },
 	"of":       func(unit string, v float64) string { return format(unit)(v) },
 	"class":    class,
+	"outcome":  func(q url.Values) string { return clients.Outcomes[shown(q)] },
 	"many":     func(n uint64) string { return count(float64(n)) },
 }
 

@@ -53,7 +53,8 @@ type Sampler struct {
 	started time.Time
 	state   atomic.Pointer[string]
 
-	clientLists clientLists
+	clientRows  kept[*clients.ClientList]
+	openWatches kept[*clients.OpenWatchList]
 
 	mu         sync.Mutex // guards what follows; held while metrics are gathered
 	ring       []point    // every step, the oldest first
@@ -82,7 +83,7 @@ type storeTimes struct {
 // NewSampler returns a Sampler.
 func NewSampler(o Options) *Sampler {
 	now := time.Now()
-	return &Sampler{options: o, clientLists: clientLists{table: o.Clients, names: o.Names}, started: now, askedAt: now, stores: map[string]*storeTimes{}}
+	return &Sampler{options: o, started: now, askedAt: now, stores: map[string]*storeTimes{}}
 }
 
 // Run takes a point of each series every step until ctx ends. It always returns nil.

@@ -241,22 +241,32 @@ func WatchTable(l *clients.OpenWatchList, wide bool) *Table {
 		{Title: "Selects", Text: true, Wide: true}, {Title: "Age", Wide: true}, {Title: "From version", Wide: true}, {Title: "Namespace", Text: true, Wide: true},
 		{Title: "Address", Wide: true},
 	}}
-	groups := l.Groups()
-	if wide {
-		groups = nil
-		for _, w := range l.Items {
-			groups = append(groups, clients.WatchGroup{Open: 1, Slowest: w})
+	alike := func(w *clients.Watching) [6]string {
+		client := w.Client
+		if w.User != clients.Hidden { // replicas have ids of their own
+			client = ""
 		}
+		return [...]string{client, w.User, w.Agent, w.Resource, w.Source, w.PassedBecause}
 	}
-	for _, g := range groups {
-		w, behind := g.Slowest, ""
+	open := map[[6]string]int{}
+	for _, w := range l.Items {
+		open[alike(&w)]++
+	}
+	for _, w := range l.Items { // the slowest of each first
+		n, behind := 1, ""
+		if !wide {
+			if n = open[alike(&w)]; n == 0 {
+				continue
+			}
+			open[alike(&w)] = 0
+		}
 		if w.BehindEvents != nil {
 			behind = strconv.Itoa(*w.BehindEvents)
 		}
 		if behind == "0" {
 			w.WaitingSeconds = nil
 		}
-		row := t.add(nameOf(w.Client, w.User), w.Agent, w.Resource, count(float64(g.Open)), answeredBy[w.Source], w.PassedBecause, behind,
+		row := t.add(nameOf(w.Client, w.User), w.Agent, w.Resource, count(float64(n)), answeredBy[w.Source], w.PassedBecause, behind,
 			optional(w.WaitingSeconds, seconds), w.Selects, seconds(w.AgeSeconds), w.FromVersion, w.Namespace, w.Address)
 		row[0].URL, row[1].URL = clientPage+w.Client, clientPage+w.Client
 	}

@@ -170,7 +170,7 @@ var rules = slices.Concat([]rule{
 		}
 		return fmt.Sprintf("The clock of this machine is %s %s the apiserver's.", seconds(by), how)
 	}},
-	{stateIdle, "Point a client here: a first read passes and starts the cache of its resource.",
+	{stateIdle, "Point a client here: a first read starts the cache of its resource.",
 		"", func(f *Facts) string {
 			switch {
 			case f.Watches > 0 || f.PassedWatches > 0:

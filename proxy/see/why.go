@@ -10,13 +10,6 @@ import (
 	"sluice/proxy/why"
 )
 
-// whyView is the content of the page of the last requests.
-type whyView struct {
-	Show  string // the outcome of the requests below
-	Query url.Values
-	Table *Table
-}
-
 // shown returns the outcome that a query asks for: passed by default.
 func shown(q url.Values) clients.Outcome {
 	if i := slices.Index(clients.Outcomes[:], q.Get("show")); i >= 0 {
@@ -40,7 +33,8 @@ func (s *Sampler) lastRequests(q url.Values) WhyList {
 // why serves the page of the last requests.
 func (s *Sampler) why(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	s.write(w, &view{Page: "why", Why: &whyView{clients.Outcomes[shown(q)], q, RequestTable(s.lastRequests(q).Items).first("/see/v1alpha1/why?" + q.Encode())}})
+	t := RequestTable(s.lastRequests(q).Items).first("/see/v1alpha1/why?" + q.Encode())
+	s.write(w, &view{Page: "why", Clients: &clientsView{Query: q, Table: t}})
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

@@ -2,7 +2,6 @@ package why
 
 import (
 	"cmp"
-	"hash/maphash"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,20 +17,8 @@ const (
 	// which push out only each other's.
 	perOutcome  = 200
 	ofStrangers = 50
-	// mostText bounds the text of one request, so that all of them take less than a MiB.
-	mostText = 800
-)
-
-// The texts of a request.
-const (
-	textVerb = iota
-	textUser
-	textAgent
-	textResource
-	textVersion
-	textGroup
-
-	texts
+	// mostText bounds each text of a request, so that all of them take less than 2 MiB.
+	mostText = 253
 )
 
 // Ring keeps the last requests. Its memory is bounded; it is safe for concurrent use.
@@ -43,40 +30,28 @@ type Ring struct {
 // queue has the last requests of some callers, the oldest first.
 type queue []*slot
 
-// next returns the slot of the next request. A user who has a quarter of them pushes out its own.
-func (q *queue) next(user uint64, most int) *slot {
-	if len(*q) < most {
-		*q = append(*q, &slot{})
-		return (*q)[len(*q)-1]
-	}
-	own, oldest := 0, 0
-	for i, s := range slices.Backward(*q) {
-		if s.user == user {
-			own++
-			oldest = i
+// add adds a request. A user who has a quarter of them pushes out its own.
+func (q *queue) add(s *slot, most int) {
+	if len(*q) == most {
+		own, oldest := 0, 0
+		for i, o := range slices.Backward(*q) {
+			if o.User == s.User {
+				own++
+				oldest = i
+			}
 		}
+		if own < most/4 {
+			oldest = 0
+		}
+		*q = slices.Delete(*q, oldest, oldest+1)
 	}
-	if own < most/4 {
-		oldest = 0
-	}
-	s := (*q)[oldest]
-	copy((*q)[oldest:], (*q)[oldest+1:])
-	(*q)[most-1] = s
-	return s
+	*q = append(*q, s)
 }
 
-// slot is a request. The text has everything that a client may have chosen.
+// slot has a request, and when it was kept.
 type slot struct {
-	at     time.Time
-	user   uint64 // a hash
-	code   int
-	source string
-	reason string
-	end    string
-	exists bool // the resource
-	known  bool // the caller is authenticated
-	ends   [texts]uint16
-	text   []byte
+	Request
+	at time.Time
 }
 
 // Request is a request that has ended, or a watch that was opened.
@@ -92,25 +67,18 @@ type Request struct {
 	Resource, Version, Group string
 }
 
-var seed = maphash.MakeSeed()
-
 // Add keeps a request.
 func (r *Ring) Add(outcome clients.Outcome, q *Request) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	caller, size := 1, ofStrangers
+	caller, size, kept := 1, ofStrangers, *q
 	if q.Known {
 		caller, size = 0, perOutcome
 	}
-	user := maphash.String(seed, q.User)
-	s := r.kept[outcome][caller].next(user, size)
-	*s = slot{
-		at: time.Now(), user: user, code: q.Code, source: q.Source, reason: q.Reason, end: q.End, exists: q.Exists, known: q.Known, text: s.text[:0],
+	for _, text := range []*string{&kept.Verb, &kept.User, &kept.Agent, &kept.Resource, &kept.Version, &kept.Group} {
+		*text = strings.Clone((*text)[:min(len(*text), mostText)]) // else it may keep a whole request in memory
 	}
-	for i, text := range [texts]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group} {
-		s.text = append(s.text, text[:min(len(text), max(mostText-len(s.text), 0))]...)
-		s.ends[i] = uint16(len(s.text))
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept[outcome][caller].add(&slot{kept, time.Now()}, size)
 }
 
 // Seen is a kept request as each reader of the metrics may see it.
@@ -130,7 +98,7 @@ type Seen struct {
 // Hidden replaces a text that the reader may not see.
 const Hidden = "…"
 
-// Last returns the requests of an outcome that a query selects by user, verb, code and ended, the newest first.
+// Last returns the requests of an outcome that a query selects by user, resource, verb, code and ended, the newest first.
 func (r *Ring) Last(outcome clients.Outcome, q url.Values, names bool) []Seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +107,7 @@ func (r *Ring) Last(outcome clients.Outcome, q url.Values, names bool) []Seen {
 		for _, slot := range of {
 			s := slot.seen(names)
 			s.Outcome = clients.Outcomes[outcome]
-			if strings.Contains(s.User, q.Get("user")) && (q.Get("verb") == "" || strings.EqualFold(s.Verb, q.Get("verb"))) &&
+			if strings.Contains(s.User, q.Get("user")) && strings.Contains(s.Resource, q.Get("resource")) && (q.Get("verb") == "" || strings.EqualFold(s.Verb, q.Get("verb"))) &&
 				(q.Get("code") == "" || q.Get("code") == strconv.Itoa(s.Code)) && (q.Get("ended") == "" || s.End != "") {
 				all = append(all, s)
 			}
@@ -155,24 +123,14 @@ func Newest(all []Seen, n int) []Seen {
 }
 
 func (s *slot) seen(names bool) Seen {
-	text := func(i int) string {
-		from := uint16(0)
-		if i > 0 {
-			from = s.ends[i-1]
-		}
-		return string(s.text[from:s.ends[i]])
-	}
-	q := Seen{
-		At: s.at, Source: s.source, Reason: s.reason, Code: s.code, End: s.end,
-		Verb: text(textVerb), Resource: Hidden, User: Hidden, Agent: Hidden,
-	}
-	if s.exists {
-		q.Resource = strings.TrimRight(text(textResource)+"."+text(textVersion)+"."+text(textGroup), ".")
+	q := Seen{At: s.at, Source: s.Source, Reason: s.Reason, Code: s.Code, End: s.End, Verb: s.Verb, Resource: Hidden, User: Hidden, Agent: Hidden}
+	if s.Exists {
+		q.Resource = strings.TrimRight(s.Resource+"."+s.Version+"."+s.Group, ".")
 	}
 	if names {
-		q.User = cmp.Or(text(textUser), "nobody")
-		if s.known { // else anybody may have written it
-			q.Agent = text(textAgent)
+		q.User = cmp.Or(s.User, "nobody")
+		if s.Known { // else anybody may have written it
+			q.Agent = s.Agent
 		}
 	}
 	return q

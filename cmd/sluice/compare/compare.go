@@ -150,7 +150,7 @@ func (c *comparison) look(ctx context.Context) (*Result, error) {
 	case c.sluice.asOf == "":
 		return nil, errPasses
 	}
-	r.ResourceVersion, r.AgeSeconds = list.version, age(c.sluice.asOf)
+	r.ResourceVersion, r.AgeSeconds = list.version, Age(c.sluice.asOf)
 	q := url.Values{"resourceVersion": {list.version}, "resourceVersionMatch": {"Exact"}, "limit": {page}}
 	for q != nil {
 		list, err := c.apiserver.list(ctx, c.path, q, func(key string, o object) { r.compare(key, o, cached) })
@@ -201,8 +201,8 @@ func (r *Result) compare(key string, o object, cached map[string]listed) {
 	}
 }
 
-// age returns how old a state is, by the header of an answer; nil if that does not say.
-func age(asOf string) *float64 {
+// Age returns how many seconds old a state is, by the AsOfHeader of an answer; nil if that does not say.
+func Age(asOf string) *float64 {
 	_, rest, _ := strings.Cut(asOf, "; age=")
 	text, _, _ := strings.Cut(rest, ";")
 	v, err := strconv.ParseFloat(text, 64)

@@ -43,7 +43,7 @@ func serve(t *testing.T, asOf string, names func(resource string, look int) []st
 				return
 			}
 			if asOf != "" {
-				w.Header().Set(asOfHeader, asOf)
+				w.Header().Set(AsOfHeader, asOf)
 			}
 			for i, name := range all {
 				all[i] = `{"metadata":{"name":"` + name + `","resourceVersion":"5"}}`

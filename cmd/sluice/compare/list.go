@@ -26,8 +26,8 @@ type endpoint struct {
 	asOf    string // the header of the last answer that only an answer from a cache of Sluice has
 }
 
-// asOfHeader is that header, and the value by which a request asks for it.
-const asOfHeader, wanted = "Sluice-As-Of", "?1"
+// AsOfHeader is that header, which tells the age of an answer, and wanted the value by which a request asks for it.
+const AsOfHeader, wanted = "Sluice-As-Of", "?1"
 
 func newEndpoint(cfg *rest.Config) (*endpoint, error) {
 	e := &endpoint{}
@@ -50,7 +50,7 @@ type recorder struct {
 func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	resp, err := r.next.RoundTrip(q)
 	if err == nil {
-		r.to.asOf = resp.Header.Get(asOfHeader)
+		r.to.asOf = resp.Header.Get(AsOfHeader)
 	}
 	return resp, err
 }
@@ -100,7 +100,7 @@ func (e *endpoint) list(ctx context.Context, path string, query url.Values, do f
 	defer cancel(nil)
 	limit := time.AfterFunc(e.silence, func() { cancel(fmt.Errorf("it is silent for %s", e.silence)) })
 	defer limit.Stop()
-	q := e.client.Get().AbsPath(path).SetHeader("Accept", "application/json").SetHeader(asOfHeader, wanted)
+	q := e.client.Get().AbsPath(path).SetHeader("Accept", "application/json").SetHeader(AsOfHeader, wanted)
 	for name := range query {
 		q.Param(name, query.Get(name))
 	}

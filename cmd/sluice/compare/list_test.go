@@ -68,10 +68,10 @@ func TestWhatIsNoCompleteListIsAnError(t *testing.T) {
 }
 
 func TestTheAgeOfAnAnswerMayBeUnknown(t *testing.T) {
-	if v := age("237118; age=0.412; proof=any-version"); v == nil || *v != 0.412 {
+	if v := Age("237118; age=0.412; proof=any-version"); v == nil || *v != 0.412 {
 		t.Errorf("%v", v)
 	}
-	if v := age("237118; proof=past-version"); v != nil {
+	if v := Age("237118; proof=past-version"); v != nil {
 		t.Errorf("%v", *v)
 	}
 }
