@@ -29,7 +29,7 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 				steps = append(steps, step{"watchlist", d.Stream(d.InitialEventsEnd("20"))})
 			}
 			e.SetSteps(script(steps))
-			e.registry.definitions.check(t.Context(), (*entry).checkServer, func(*entry) bool { return true })
+			e.registry.check(t.Context(), (*entry).checkServer, func(*entry) bool { return true })
 			pass(time.Minute)
 			e.CheckPlayed(t)
 			want := uint64(10)

@@ -3,17 +3,14 @@ package resources
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 	"sluice/proxy/listwatch"
-	"sluice/proxy/upstream"
 	"sluice/proxy/wait"
 )
 
@@ -28,28 +25,19 @@ const (
 	checkTries = 6
 )
 
-// definitions rebuilds stores when the objects change that define their resources: APIServices and CRDs.
-type definitions struct {
-	upstream   *upstream.Upstream
-	watches    func(group, version, resource string) (closed func())
-	log        *zap.Logger
-	entries    *entries
-	goroutines *sync.WaitGroup
-}
-
-// follow has the stores checked whose definition may have changed, until ctx ends.
+// followDefinitions rebuilds stores when the objects change that define their resources, APIServices and CRDs, until ctx ends.
 //
 // The apiserver serves new lists and watches by a changed CRD at once, but keeps open watches for up to two minutes, until
 // requests in progress have ended. It goes on serving watches of a resource that an extension server has taken over.
-func (d *definitions) follow(ctx context.Context) {
-	d.goroutines.Go(func() {
-		d.objects(ctx, discovery.APIServices, func(name string, _ uint64) {
-			d.check(ctx, (*entry).checkServer, func(e *entry) bool { return e.gvr.Version+"."+e.gvr.Group == name })
+func (r *Registry) followDefinitions(ctx context.Context) {
+	r.goroutines.Go(func() {
+		r.followObjects(ctx, discovery.APIServices, func(name string, _ uint64) {
+			r.check(ctx, (*entry).checkServer, func(e *entry) bool { return e.gvr.Version+"."+e.gvr.Group == name })
 		})
 	})
-	d.goroutines.Go(func() {
-		d.objects(ctx, discovery.CRDs, func(name string, version uint64) {
-			d.check(ctx, (*entry).checkCRD, func(e *entry) bool {
+	r.goroutines.Go(func() {
+		r.followObjects(ctx, discovery.CRDs, func(name string, version uint64) {
+			r.check(ctx, (*entry).checkCRD, func(e *entry) bool {
 				if e.gvr.GroupResource().String() != name {
 					return false
 				}
@@ -60,17 +48,18 @@ func (d *definitions) follow(ctx context.Context) {
 	})
 }
 
-// objects calls changed with the name of each object of a resource, which has no namespaces, as [listwatch.Follower] does.
-func (d *definitions) objects(ctx context.Context, gvr schema.GroupVersionResource, changed func(name string, version uint64)) {
-	opened := func() func() { return d.watches(gvr.Group, gvr.Version, gvr.Resource) }
-	listwatch.NewFollower(d.upstream, gvr, d.log, opened).Run(ctx, func(key tree.Key, version uint64) { changed(string(key), version) })
+// followObjects calls changed with the name of each object of a resource, which has no namespaces, as [listwatch.Follower] does.
+func (r *Registry) followObjects(ctx context.Context, gvr schema.GroupVersionResource, changed func(name string, version uint64)) {
+	opened := func() func() { return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource) }
+	listwatch.NewFollower(r.options.Upstream, gvr, r.options.Log, opened).
+		Run(ctx, func(key tree.Key, version uint64) { changed(string(key), version) })
 }
 
 // check checks the stores of some resources, and again for some seconds if that fails.
-func (d *definitions) check(ctx context.Context, check func(*entry, context.Context) error, of func(*entry) bool) {
-	for _, e := range d.entries.all() {
+func (r *Registry) check(ctx context.Context, check func(*entry, context.Context) error, of func(*entry) bool) {
+	for _, e := range r.entries.all() {
 		if of(e) && check(e, ctx) != nil {
-			d.goroutines.Go(func() { e.checkAgain(ctx, check) })
+			r.goroutines.Go(func() { e.checkAgain(ctx, check) })
 		}
 	}
 }

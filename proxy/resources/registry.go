@@ -58,8 +58,7 @@ type Registry struct {
 	room                room
 	stopped             stoppedStores
 
-	entries     entries
-	definitions definitions
+	entries entries
 
 	mu        sync.RWMutex    // guards the fields below, and is locked before that of entries
 	run       context.Context // nil before and after Run
@@ -81,9 +80,6 @@ func New(o Options) *Registry {
 		descriptions: newFills(), fills: newFills(),
 	}
 	r.room = room{limit: o.Limits.Bytes, idle: o.Limits.Idle, log: o.Log, entries: &r.entries, stopped: &r.stopped}
-	r.definitions = definitions{
-		upstream: o.Upstream, watches: o.Watches, log: o.Log, entries: &r.entries, goroutines: &r.goroutines,
-	}
 	r.SetProofCost(o.ProofCost)
 	for _, name := range o.Exclude {
 		r.exclude[name] = true
@@ -171,7 +167,7 @@ func (r *Registry) start(gvr schema.GroupVersionResource, user string) string {
 	r.goroutines.Go(func() { r.reflect(ctx, e) })
 	if gvr.Group != "" && !r.following {
 		r.following = true
-		r.definitions.follow(r.run)
+		r.followDefinitions(r.run)
 	}
 	return NotInSync
 }
