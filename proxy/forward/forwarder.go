@@ -38,15 +38,10 @@ type Options struct {
 
 // Forwarder is the http.Handler that passes requests to the upstream.
 type Forwarder struct {
-	upstream  *upstream.Upstream
-	log       *zap.Logger
-	rejected  func(*http.Request)
-	transcode bool
-	proxy     httputil.ReverseProxy
-
-	queue, unauthenticated *limits.Queue
-	wait                   time.Duration
-	lasting                int64
+	options  Options
+	upstream *upstream.Upstream
+	log      *zap.Logger
+	proxy    httputil.ReverseProxy
 }
 
 // passing is the state of a request while it is passed. Its context carries it.
@@ -64,10 +59,7 @@ func passingOf(r *http.Request) *passing { return r.Context().Value(passingKey{}
 
 // New returns a Forwarder.
 func New(o Options) *Forwarder {
-	f := &Forwarder{
-		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcode: o.Transcode,
-		queue: o.Queue, unauthenticated: o.Unauthenticated, wait: o.Wait, lasting: o.Lasting,
-	}
+	f := &Forwarder{options: o, upstream: o.Upstream, log: o.Log}
 	f.proxy = httputil.ReverseProxy{
 		Rewrite:        f.rewrite,
 		Transport:      roundTripper(f.roundTrip),
@@ -104,7 +96,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cancel()
 	}}
 	defer p.place.release()
-	if f.transcode {
+	if f.options.Transcode {
 		p.exchange = transcode.Begin(r)
 		defer p.exchange.End()
 	}
@@ -155,8 +147,8 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 // inspect checks a response before it is passed to the client.
 func (f *Forwarder) inspect(resp *http.Response) error {
 	info := request.From(resp.Request.Context())
-	if resp.StatusCode == http.StatusUnauthorized && info.Caller == request.BearerToken && f.rejected != nil {
-		f.rejected(resp.Request)
+	if resp.StatusCode == http.StatusUnauthorized && info.Caller == request.BearerToken && f.options.Rejected != nil {
+		f.options.Rejected(resp.Request)
 	}
 	if err := f.checkRefusal(resp, info); err != nil {
 		return err

@@ -33,18 +33,18 @@ func (p *place) take(ctx context.Context) (err error) {
 	case p.taken || p.info.Placed:
 		return nil
 	case p.info.Caller == request.Unauthenticated:
-		err = p.enter(ctx, f.unauthenticated, message.NoPlace, flowcontrol.TooManyUnauthenticated)
+		err = p.enter(ctx, f.options.Unauthenticated, message.NoPlace, flowcontrol.TooManyUnauthenticated)
 	case flowcontrol.Lasts(p.info):
 		err = p.last()
 	default:
-		err = p.enter(ctx, f.queue, message.NoSeat, reasonTooMany)
+		err = p.enter(ctx, f.options.Queue, message.NoSeat, reasonTooMany)
 	}
 	p.taken = err == nil
 	return err
 }
 
 func (p *place) enter(ctx context.Context, q *limits.Queue, refusal message.Message, reason string) (err error) {
-	wait, cancel := context.WithTimeout(ctx, p.forwarder.wait)
+	wait, cancel := context.WithTimeout(ctx, p.forwarder.options.Wait)
 	defer cancel()
 	leave, err := q.Enter(wait, p.info.Waits(), 1)
 	switch {
@@ -61,7 +61,7 @@ func (p *place) enter(ctx context.Context, q *limits.Queue, refusal message.Mess
 
 // last takes a stream for a request that lasts, instead of its place.
 func (p *place) last() error {
-	h, err := p.info.Account.TakeUntil(p.forwarder.lasting, p.end)
+	h, err := p.info.Account.TakeUntil(p.forwarder.options.Lasting, p.end)
 	if err == nil {
 		p.release()
 		p.leave = h.Release
