@@ -25,10 +25,15 @@ var errNotProbed = errors.New("not probed yet")
 // Health is a health check of the apiserver: the result of the last periodic probe.
 type Health struct {
 	upstream *Upstream
-	last     atomic.Pointer[error]       // the result of the last probe; nil before the first
-	fault    atomic.Pointer[fault.Fault] // the same
+	last     atomic.Pointer[probed] // nil before the first probe
 	version  atomic.Pointer[version.Info]
 	log      *zap.Logger
+}
+
+// probed is the result of a probe.
+type probed struct {
+	err   error
+	fault fault.Fault
 }
 
 // NewHealth returns the health check of u, which fails until Run has probed the apiserver once.
@@ -54,7 +59,7 @@ func (h *Health) Run(ctx context.Context) error {
 // Check returns why the last probe failed, or nil if it succeeded. It does not block.
 func (h *Health) Check() error {
 	if last := h.last.Load(); last != nil {
-		return *last
+		return last.err
 	}
 	return errNotProbed
 }
@@ -69,8 +74,8 @@ func (h *Health) CheckOpenly() error {
 
 // Fault returns the fault that the last probe has shown. It does not block.
 func (h *Health) Fault() fault.Fault {
-	if f := h.fault.Load(); f != nil {
-		return *f
+	if last := h.last.Load(); last != nil {
+		return last.fault
 	}
 	return fault.Fault{}
 }
@@ -84,8 +89,7 @@ func (h *Health) note(err error, answered bool) {
 	case f.State == "" && before.State != "":
 		h.log.Info("the apiserver can be used again")
 	}
-	h.fault.Store(&f)
-	h.last.Store(&err)
+	h.last.Store(&probed{err, f})
 }
 
 // Probed reports whether the first probe has ended.
