@@ -93,10 +93,10 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files cer
 	e.gateway = New(Options{
 		Config: file, Memory: limits.NewMemory(1<<40, 1<<30),
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), CPU: flowcontrol.NewCPU(2), Encoded: tree.NewBudget(0),
-		Access: auth.NewAccess(authenticator, auth.NewAuthorizer(auth.AuthorizerOptions{
+		Access: &auth.Access{Authenticator: authenticator, Authorizer: auth.NewAuthorizer(auth.AuthorizerOptions{
 			Reviews: review, AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, Queue: reviews,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
-		})),
+		})},
 		Resources: resources.New(resources.Options{
 			Upstream: u, Log: zap.NewNop(), CheckEvery: file.Cache.CheckEvery.Duration, Limits: resources.Limits{Idle: file.Cache.Idle.Duration},
 		}),

@@ -215,7 +215,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	if err != nil {
 		return err
 	}
-	c.access = auth.NewAccess(authenticator, auth.NewAuthorizer(o))
+	c.access = &auth.Access{Authenticator: authenticator, Authorizer: auth.NewAuthorizer(o)}
 	c.access.SetStaleFor(file.Authorization.StaleFor.Duration)
 	return nil
 }

@@ -22,11 +22,6 @@ type Access struct {
 	Authorizer    *Authorizer
 }
 
-// NewAccess returns an Access.
-func NewAccess(a *Authenticator, z *Authorizer) *Access {
-	return &Access{Authenticator: a, Authorizer: z}
-}
-
 // SetStaleFor changes how long the last results are used for reads of any version while the apiserver cannot be asked.
 func (a *Access) SetStaleFor(d time.Duration) {
 	if a.Authenticator.tokens != nil {

@@ -389,20 +389,6 @@ func TestChangeOfAccessRulesInvalidatesWhatWasLearned(t *testing.T) {
 	})
 }
 
-func TestLearnedResultsDisplaceOnlyExpiredOnes(t *testing.T) {
-	now := time.Now()
-	r := newResults[int](2 * entryBytes)
-	for i, expires := range []time.Time{now.Add(time.Second), now} {
-		r.put(digest{byte(i)}, result[int]{expires: expires})
-	}
-	if r.makeRoom(now, entryBytes) {
-		t.Error("a result that has not expired is displaced")
-	}
-	if !r.makeRoom(now.Add(time.Second), entryBytes) || len(r.entries) != 1 {
-		t.Error("no room although a result has expired")
-	}
-}
-
 // Reviews have no requirements of some operators, so that they are of more than the apiserver has allowed.
 func TestReadsThatReviewsDoNotDescribeAreNotLearned(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {

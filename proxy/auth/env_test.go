@@ -144,10 +144,10 @@ func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *test
 		queue := limits.NewQueue(reviewsInFlight, knownReviews)
 		o := AuthenticatorOptions{Reviews: review, TokenTTL: tokenTTL, Queue: queue}
 		change(&o)
-		access := NewAccess(NewAuthenticator(o), NewAuthorizer(AuthorizerOptions{
+		access := &Access{Authenticator: NewAuthenticator(o), Authorizer: NewAuthorizer(AuthorizerOptions{
 			Reviews: review, Rules: review, AllowTTL: allowTTL, DenyTTL: denyTTL, Queue: queue,
 			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
-		}))
+		})}
 		defer func() {
 			api.Close()
 			server.Close(t)

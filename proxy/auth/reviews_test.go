@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -187,10 +186,4 @@ func TestReviewThatRunsWhenItsTokenIsForgottenIsMadeAgain(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-}
-
-func TestReviewErrorsAreUnavailable(t *testing.T) {
-	if !unavailable(fmt.Errorf("wrapped: %w", &reviewError{errors.New("timeout")})) || unavailable(errors.New("invalid bearer token")) {
-		t.Error("unavailable and rejected are confused")
-	}
 }
