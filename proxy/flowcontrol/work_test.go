@@ -152,26 +152,6 @@ func TestNoResponseHasAPlaceWhileItIsWritten(t *testing.T) {
 	})
 }
 
-func TestWaitForAPlaceEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := NewCPU(1)
-		busy := c.Work(t.Context(), caller("busy"), long)
-		if err := busy.Next(); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		w := c.Work(ctx, caller("gone"), long)
-		time.AfterFunc(time.Hour, cancel)
-		start := time.Now()
-		if err := w.Next(); err == nil || time.Since(start) != time.Hour {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-		w.Rest()
-		busy.Rest()
-		expectEmpty(t, c)
-	})
-}
-
 func TestWithoutACPUNothingWaits(t *testing.T) {
 	var c *CPU
 	w, out := c.Work(t.Context(), caller("user"), long), httptest.NewRecorder()
