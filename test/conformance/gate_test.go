@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"net/http"
 	"testing"
 
 	"sluice/test/harness"
@@ -19,7 +20,7 @@ func TestStrictSupportsTheFormatsOfTheApiserver(t *testing.T) {
 	testGate(t, apiserver, sluice, "testdata/gate/strict.yaml", "testdata/gate/strict-on.yaml")
 }
 
-// TestSluiceSupportsCBORUnlessStrict in front of an apiserver without CBOR.
+// TestSluiceSupportsCBORUnlessStrict in front of an apiserver without CBOR, which is the default.
 func TestSluiceSupportsCBORUnlessStrict(t *testing.T) {
 	t.Parallel()
 	apiserver := harness.Start(t)
@@ -30,9 +31,13 @@ func TestSluiceSupportsCBORUnlessStrict(t *testing.T) {
 		sluice := apiserver.StartSluice(t, harness.SluiceOptions{Config: strict})
 		testGate(t, apiserver, sluice, "testdata/gate/strict.yaml", "testdata/gate/strict-off.yaml")
 	})
-	t.Run("extended", func(t *testing.T) {
-		testGate(t, apiserver, apiserver.StartSluice(t), "testdata/gate/extended.yaml")
-	})
+	n := &noCBOR{apiserver, apiserver.StartSluice(t)}
+	if a, err := apiserver.Raw("admin").Get(t.Context(), "/api/v1/namespaces/default", mediaCBOR); err != nil || a.Status != http.StatusNotAcceptable {
+		t.Fatalf("the apiserver supports CBOR: %v, %v", a, err)
+	}
+	t.Run("extended", func(t *testing.T) { testGate(t, apiserver, n.sluice, "testdata/gate/extended.yaml") })
+	t.Run("requests", n.testRequests)
+	t.Run("bodies", n.testBodies)
 }
 
 // testGate checks the rows of files, which read objects that do not change.

@@ -26,21 +26,10 @@ type call struct {
 	json                                  bool // the response is JSON, as the apiserver writes 403
 }
 
-// noCBOR is an apiserver without CBOR, which is the default, and a Sluice in front of it.
+// noCBOR is an apiserver without CBOR, and a Sluice in front of it.
 type noCBOR struct {
 	apiserver *harness.ControlPlane
 	sluice    *harness.Sluice
-}
-
-// TestCBORIsTranscodedForAnApiserverWithoutIt in requests. testdata/gate/extended.yaml has reads.
-func TestCBORIsTranscodedForAnApiserverWithoutIt(t *testing.T) {
-	n := &noCBOR{apiserver: harness.Start(t)}
-	n.sluice = n.apiserver.StartSluice(t)
-	if a, err := n.apiserver.Raw("admin").Get(t.Context(), "/api/v1/namespaces/default", mediaCBOR); err != nil || a.Status != http.StatusNotAcceptable {
-		t.Fatalf("the apiserver supports CBOR: %v, %v", a, err)
-	}
-	t.Run("requests", n.testRequests)
-	t.Run("bodies", n.testBodies)
 }
 
 // testRequests asks for the same responses to writes in CBOR through Sluice and in JSON of the apiserver: they have the
