@@ -127,9 +127,12 @@ func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 	r := startDemo(t)
 	enter := strings.TrimSpace(r.line(t, "  . ")) + "\n"
 	get := r.line(t, "  kubectl get pods -A")
-	if got := r.shell(t, enter+strings.TrimSpace(get)+" -v=8"); !strings.Contains(got, "Running") || !strings.Contains(got, "Sluice-Source: cache; ") {
-		t.Errorf("%s is not served from the cache:\n%.2000s", get, got)
-	}
+	harness.Eventually(t, get+" is served from the cache", func() error { // on a loaded machine a proof may be late
+		if got := r.shell(t, enter+strings.TrimSpace(get)+" -v=8"); !strings.Contains(got, "Running") || !strings.Contains(got, "Sluice-Source: cache; ") {
+			return fmt.Errorf("%.2000s", got)
+		}
+		return nil
+	})
 	restart := r.line(t, "  kubectl rollout restart")
 	r.shell(t, enter+restart)
 	r.shell(t, enter+strings.Replace(restart, " restart", " status --timeout=5m", 1))

@@ -20,7 +20,6 @@ func TestProcessHasTheMemoryAndTheNamesOfItsPod(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a cgroup needs root")
 	}
-	plane := harness.Start(t)
 	text := typed[corev1.ConfigMap](t, objects(t, charted(t, "proxy"))["ConfigMap/sluice-config"]).Data["sluice.yaml"]
 	for _, limit := range []int64{1 << 30, 3 << 29} {
 		s := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: text, Memory: limit, Flags: []string{"--proxy-listen=127.0.0.1:0"}})

@@ -80,7 +80,7 @@ func TestQueriesUseMetricsThatExist(t *testing.T) {
 func exercised(t *testing.T) harness.Metrics {
 	t.Helper()
 	audit := "{apiVersion: sluice/v1alpha1, kind: Configuration, audit: {path: " + filepath.Join(t.TempDir(), "audit.log") + "}}"
-	gateway := harness.Start(t).StartSluice(t, harness.SluiceOptions{Config: audit})
+	gateway := plane.StartSluice(t, harness.SluiceOptions{Config: audit})
 	gateway.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	client := gateway.Client("admin")
 	for _, version := range []string{"0", ""} {

@@ -24,7 +24,6 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	const name = "sluice-viewer"
 	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/"+name])
-	plane := harness.Start(t)
 	flags := []string{"--admin-listen=0.0.0.0:0", "--profiling=false"}
 	gateway := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
 	roles := plane.Client("admin").RbacV1()
@@ -58,7 +57,7 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 			return nil
 		})
 	}
-	if page := throughProxy(t, plane, gateway); !strings.Contains(page, "<title>overview – Sluice: ") {
+	if page := throughProxy(t, gateway); !strings.Contains(page, "<title>overview – Sluice: ") {
 		t.Errorf("a browser behind kubectl proxy sees %.200s", page)
 	}
 	for _, page := range others {
@@ -69,7 +68,7 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 }
 
 // throughProxy returns the first page as a browser has it, which has no credentials: kubectl proxy adds those of nobody.
-func throughProxy(t *testing.T, plane *harness.ControlPlane, s *harness.Sluice) string {
+func throughProxy(t *testing.T, s *harness.Sluice) string {
 	t.Helper()
 	kubectl, err := harness.Binary("kubectl")
 	if err != nil {
@@ -137,7 +136,6 @@ func TestViewerHasTheDocumentedRules(t *testing.T) {
 // TestTokenOfTheServiceMonitorReadsMetricsAndNothingElse has a real apiserver review a token of its service account.
 func TestTokenOfTheServiceMonitorReadsMetricsAndNothingElse(t *testing.T) {
 	t.Parallel()
-	plane := harness.Start(t)
 	gateway := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: []string{"--admin-listen=0.0.0.0:0", "--profiling=false"}})
 	admin := plane.Kubeconfig("admin")
 	all := objects(t, charted(t, "components"))

@@ -39,10 +39,7 @@ func TestFrozenApiserverIsAwayAndWatchesOutliveIt(t *testing.T) {
 		}
 		return err
 	}
-	// What Sluice has read of RBAC at its start counts as changes, the last of them some seconds later.
-	if _, err := sluice.Raw("admin").Get(ctx, path+"?watch=1&timeoutSeconds=12", "application/json"); err != nil {
-		t.Fatal(err)
-	}
+	awaitRules(t, sluice)
 	harness.Eventually(t, "the cache serves", anyVersion)
 	if err := plane.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -93,4 +90,24 @@ func TestFrozenApiserverIsAwayAndWatchesOutliveIt(t *testing.T) {
 		}
 	}
 	t.Error("the watch has ended")
+}
+
+// awaitRules waits until no change of access rules counts any more: what Sluice has read of RBAC at its start is a change, and
+// one that lasts counts again within ten seconds.
+func awaitRules(t *testing.T, s *harness.Sluice) {
+	t.Helper()
+	counted, since := 0.0, time.Now()
+	harness.Eventually(t, "access rules no longer change", func() error {
+		m, err := s.Metrics()
+		if err != nil {
+			return err
+		}
+		if n := m.Sum("sluice_access_rule_changes_total"); n == 0 || n != counted {
+			counted, since = n, time.Now()
+		}
+		if quiet := time.Since(since); quiet < 11*time.Second {
+			return fmt.Errorf("%v changes, the last %v ago", counted, quiet)
+		}
+		return nil
+	})
 }

@@ -117,9 +117,12 @@ func TestPassedRequestsAreAuditedOnceUnderTheirID(t *testing.T) {
 	if e := recorded(t, "apiserver", id, 1)[0]; e.User.Username != "nobody" || e.ResponseStatus.Code != int32(resp.Status) {
 		t.Errorf("%+v", e)
 	}
-	if !strings.Contains(sluice.Log(), `"audit_id":"`+id+`"`) || !strings.Contains(sluice.Log(), `"user":"nobody","impersonated_user":"joe"`) {
-		t.Errorf("the access log does not name the request %s", id)
-	}
+	harness.Eventually(t, "the access log names the request "+id, func() error { // a moment after the client has its response
+		if log := sluice.Log(); !strings.Contains(log, `"audit_id":"`+id+`"`) || !strings.Contains(log, `"user":"nobody","impersonated_user":"joe"`) {
+			return errors.New("it does not")
+		}
+		return nil
+	})
 	again := do(t, "admin", harness.Request{Path: "/api/v1/namespaces/a%2Fb/pods"}) // refused
 	if e := recorded(t, "sluice", again.Header.Get("Audit-Id"), 1)[0]; e.ResponseStatus.Code != 400 || e.Annotations["sluice/reason"] != "ambiguous-request" {
 		t.Errorf("%+v", e)
