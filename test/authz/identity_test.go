@@ -133,6 +133,7 @@ func identities(t *testing.T) (all []identity) {
 // for the name of a service account had the rights of its groups when it was sent without a group, and
 // so could read what they may read.
 func TestCallersAreTheSameBehindSluice(t *testing.T) {
+	t.Parallel()
 	pair := filepath.Join(apiserver.Dir, frontProxy)
 	ca := filepath.Join(apiserver.Dir, "front-proxy-ca.crt")
 	ways := map[string]*harness.Sluice{byImpersonation: sluice, byHeaders: apiserver.StartSluice(t, harness.SluiceOptions{Config: fmt.Sprintf(`

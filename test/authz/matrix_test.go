@@ -56,6 +56,7 @@ var passed = []harness.Request{
 }
 
 func TestAnswersFollowTheRightsOfTheCaller(t *testing.T) {
+	t.Parallel()
 	for resource, name := range map[string]string{"pods": "pods.v1", "configmaps": "configmaps.v1", "namespaces": "namespaces.v1"} {
 		sluice.WaitForCacheSync(t, "/api/v1/"+resource, name)
 	}

@@ -131,7 +131,7 @@ func TestImpersonationOfManyCostsFewReviews(t *testing.T) {
 	jane := func(groups int) http.Header { return impersonating("jane", manyGroups(groups)...) }
 	refused := jane(listedGroups)
 	refused["Impersonate-Group"][listedGroups/2] = "not-listed"
-	callers := 0
+	callers, reviews, changes := 0, reviewCount(t), ruleChanges(t)
 	for _, tt := range []struct {
 		name, kind string
 		header     http.Header
@@ -166,18 +166,17 @@ func TestImpersonationOfManyCostsFewReviews(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/certificate %v, passes %v", tt.name, way.byCertificate, way.passes), func(t *testing.T) {
 				var want, got answer
 				var first, again int
-				for changes, settled := ruleChanges(t), false; !settled; { // a change of rules has all reviewed anew
+				for settled := false; !settled; { // a change of rules has all reviewed anew
 					callers++
 					c := newImpersonator(t, tt.kind, fmt.Sprint("caller-", callers), way.byCertificate)
 					direct, through := c.clients(t)
 					q := harness.Request{Path: path, Header: merged(tt.header)}
 					want = ask(t, direct, q)
-					before := reviewCount(t)
 					got = ask(t, through, q)
-					first = reviewCount(t) - before
+					once := reviewCount(t)
 					ask(t, through, q)
-					again = reviewCount(t) - before - first
-					last := changes
+					twice, last := reviewCount(t), changes
+					first, again, reviews = once-reviews, twice-once, twice
 					changes = ruleChanges(t)
 					settled = changes == last
 				}

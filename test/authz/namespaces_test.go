@@ -19,6 +19,7 @@ const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResour
 // In a path of such a resource the apiserver's parser takes a name for a namespace. Rights in namespace
 // a must not show the objects named a of all namespaces (class of CVE-2019-11247).
 func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
+	t.Parallel()
 	const group = "/apis/authz.example.com/v1"
 	post := func(path, body string) {
 		if err := apiserver.Create(t.Context(), path, body); err != nil {

@@ -28,6 +28,8 @@ const (
 	revocationBound = 13 * time.Second
 	// eventBytes is the size of an object: a stalled reader must fill the buffers of its connection.
 	eventBytes = 100 << 10
+	// updateEvery is the time between two updates, which are more than a slow reader reads.
+	updateEvery = 50 * time.Millisecond
 )
 
 // pace is how a client reads a watch.
@@ -60,9 +62,10 @@ func (s *stalledReader) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
-// A writer updates a configuration map without pause; its annotation is the time of the update. The
+// A writer updates a configuration map all the time; its annotation is the time of the update. The
 // caller's right is revoked under the watch.
 func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
+	t.Parallel()
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	for name, read := range map[string]pace{"prompt": prompt, "slow": slow, "stalled": stalled} {
 		for _, http1 := range []bool{true, false} {
@@ -175,7 +178,7 @@ func write(t *testing.T, ns string) *updates {
 	var writer sync.WaitGroup
 	done := &updates{}
 	writer.Go(func() {
-		for ctx.Err() == nil {
+		for pause := time.NewTicker(updateEvery); ctx.Err() == nil; <-pause.C {
 			m.ResourceVersion, m.Annotations = "", map[string]string{"at": strconv.FormatInt(time.Now().UnixNano(), 10)}
 			if _, err := maps.Update(ctx, m, metav1.UpdateOptions{}); err != nil && ctx.Err() == nil {
 				t.Error(err)

@@ -56,6 +56,7 @@ func bearing(config *rest.Config, token string) *rest.Config {
 // TestSidecarWithoutRightsServesItsOwnUser runs a gateway with the token of a service account that has no
 // right but to read pods, as the sidecar of a workload does.
 func TestSidecarWithoutRightsServesItsOwnUser(t *testing.T) {
+	t.Parallel()
 	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: readOnly}
 	serviceAccount(t, "workload", pods)
 	serviceAccount(t, "neighbor", pods)
