@@ -54,8 +54,11 @@ func (r *Read) pass() error {
 }
 
 // Answered says that the response to a forwarded read has begun. It is no longer under way: its client
-// may take long to read the rest, and proofs would be made for it meanwhile.
+// may take long to read the rest, and proofs would be made for it meanwhile. Nil is no read.
 func (r *Read) Answered() {
+	if r == nil {
+		return
+	}
 	r.fence.mu.Lock()
 	defer r.fence.mu.Unlock()
 	r.leave()
@@ -71,8 +74,11 @@ func (r *Read) leave() {
 	r.fence.underWay -= r.work
 }
 
-// End says that the read is no longer under way, and charges its cost if it was forwarded.
+// End says that the read is no longer under way, and charges its cost if it was forwarded. Nil is no read.
 func (r *Read) End() {
+	if r == nil {
+		return
+	}
 	f := r.fence
 	f.mu.Lock()
 	defer f.mu.Unlock()

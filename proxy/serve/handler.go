@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
 	"sluice/proxy/flowcontrol"
@@ -111,7 +112,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, info *request.I
 		h.pass(w, r, info, err, nil)
 	case outcome.Forwarded:
 		defer q.end()
-		defer err.End()
+		defer err.Read.End()
 		info.Placed = q.leave != nil
 		recorder := response.RecorderOf(w)
 		recorder.OnHeader(err.Begun)
@@ -155,7 +156,7 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 		}
 	case outcome.Forwarded:
 		if p.Verb != negotiate.Get && !q.enters(p, h.places(p.Estimate().Bytes)) { // a get costs next to nothing
-			passes.Stay()
+			passes.Read.Answered() // and is not charged
 			q.Stays, err = true, errAgain
 		}
 	}
@@ -187,4 +188,25 @@ func (h *Handler) resolve(r *http.Request, p *plan.Plan, q *attempt) error {
 		return err
 	}
 	return h.plans.Resolve(r, p, q.deadline())
+}
+
+// consistentGet plans a get of the most recent state. Alone it passes. Where other reads are under way,
+// they share a proof if the get needs no access review, which would cost as much as the get itself.
+// One that needs a review is no read that is under way: it may be denied, and must not spend the
+// allowance of those that may read.
+func (h *Handler) consistentGet(r *http.Request, p *plan.Plan, q *attempt) error {
+	c, _ := h.options.Resources.Look(p.Read.GroupVersionResource)
+	if c == nil {
+		return outcome.ConsistentGet
+	}
+	var known bool
+	known, q.Learn = h.options.Access.Recall(r, p.Read)
+	if !known { // a review costs as much as the get
+		return outcome.Forwarded{Pass: outcome.ConsistentGet, Allowed: q.Learn}
+	}
+	need := fence.Need{Get: true, Bytes: plan.AverageBytes(c.Store.Snapshot())}
+	if c.Fence.Foresee(need) == fence.Forward {
+		return q.Forward(p, c.Fence.Forward(need.Bytes))
+	}
+	return h.resolve(r, p, q)
 }

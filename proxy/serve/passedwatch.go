@@ -40,17 +40,22 @@ const (
 func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, leave func()) {
 	p := newPassedWatch(&h.options, info, reason)
 	p.leave = leave
+	unreviewed := info.Unreviewed()
 	switch {
-	case info.Unreviewed():
-		if reason == outcome.NotReviewed {
-			p.again = reviewAgain(info)
+	case unreviewed && reason == outcome.NotReviewed: // once its token can be reviewed, its client has to present it again
+		p.again = func(ctx context.Context) error {
+			if !info.ReviewAgain(ctx) {
+				return outcome.NotReviewed
+			}
+			return nil
 		}
-	case reason.Ceases():
+	case !unreviewed && reason.Ceases():
 		p.again = h.planAgain(r, *info)
 	}
-	// Not after a denial, although the apiserver allows the watch: it would end served watches.
-	if reason == outcome.NotReviewed && !info.Unreviewed() {
-		p.allowed = h.learns(r, *info)
+	// The apiserver reviews the access itself: a crowd that comes back after a restart is thus reviewed once, by its passed
+	// watches. Not after a denial, although the apiserver allows the watch: it would end served watches.
+	if read, err := info.Read(); err == nil && reason == outcome.NotReviewed && !unreviewed {
+		_, p.allowed = h.options.Access.Recall(r, read)
 	}
 	info.PassedWatch = p.PassedWatch
 	ctx, cancel := context.WithCancel(r.Context())
@@ -64,17 +69,6 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 	h.options.Next.ServeHTTP(w, r)
 }
 
-// reviewAgain returns a function that finds out whether the token of a watch can be reviewed, and returns why the watch
-// still passes. Then its client has to present it again.
-func reviewAgain(info *request.Info) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if !info.ReviewAgain(ctx) {
-			return outcome.NotReviewed
-		}
-		return nil
-	}
-}
-
 // planAgain returns a function that plans a watch which passes, and returns why it still would. Its context must have the
 // values of the request's.
 func (h *Handler) planAgain(r *http.Request, info request.Info) func(context.Context) error {
@@ -84,17 +78,6 @@ func (h *Handler) planAgain(r *http.Request, info request.Info) func(context.Con
 		_, err := h.plan(r.WithContext(request.With(ctx, &i)), &i, h.newAttempt())
 		return err
 	}
-}
-
-// learns returns a function that is to be called when the apiserver has answered a watch with 200: it has reviewed the
-// access itself. A crowd that comes back after a restart is thus reviewed once, by its passed watches.
-func (h *Handler) learns(r *http.Request, info request.Info) (learn func()) {
-	read, err := info.Read()
-	if err != nil {
-		return nil
-	}
-	_, learn = h.options.Access.Recall(r, read)
-	return learn
 }
 
 // passedWatch is one watch that passes.
@@ -190,7 +173,8 @@ func (p *passedWatch) leavePlaces(ctx context.Context) {
 func (p *passedWatch) awaitPlan(ctx context.Context) bool {
 	reason := p.reason
 	for pause := firstTry; ; pause = min(2*pause, rarestTry) {
-		if reason == resources.NotInSync && p.awaitSync(ctx) {
+		if reason == resources.NotInSync &&
+			plan.AwaitSync(ctx, p.options.Resources, p.info.GroupVersionResource(), p.options.Draining, plan.NoneToCome) {
 			return true
 		}
 		next, stop := context.WithTimeout(ctx, pause/2+rand.N(pause/2))
@@ -208,11 +192,6 @@ func (p *passedWatch) awaitPlan(ctx context.Context) bool {
 			return false
 		}
 	}
-}
-
-// AwaitSync waits until the store of the resource is in sync. It returns false if there is none to come.
-func (p *passedWatch) awaitSync(ctx context.Context) bool {
-	return plan.AwaitSync(ctx, p.options.Resources, p.info.GroupVersionResource(), p.options.Draining, plan.NoneToCome)
 }
 
 // awaitHistory tries again to find out whether the watch has missed events before the store began, which

@@ -98,25 +98,11 @@ func (f Forwarded) Unwrap() error { return f.Pass }
 
 // Begun takes note of the status of the response.
 func (f Forwarded) Begun(status int) {
-	if f.Read != nil && status >= http.StatusOK {
+	if status >= http.StatusOK {
 		f.Read.Answered()
 	}
 	if f.Allowed != nil && status == http.StatusOK {
 		f.Allowed()
-	}
-}
-
-// Stay takes back that the read passes.
-func (f Forwarded) Stay() {
-	if f.Read != nil {
-		f.Read.Answered() // nothing is charged
-	}
-}
-
-// End ends the read when the response has ended.
-func (f Forwarded) End() {
-	if f.Read != nil {
-		f.Read.End()
 	}
 }
 

@@ -61,17 +61,8 @@ func (s *Server) newEnding(r *http.Request, p *plan.Plan, client *response.Write
 	return e
 }
 
-// tooSlow ends the watch, whose memory others need.
-func (e *ending) tooSlow() { e.recheck.end(errTooSlow) }
-
 // told reports whether the watch was told to end.
 func (e *ending) told() bool { return e.recheck.denied.Load() != nil }
-
-// drain ends the watch within a time.
-func (e *ending) drain(within time.Duration) {
-	e.draining = nil
-	e.timer.endWithin(within)
-}
 
 // boundRest bounds how long the client may take for the rest of the events once the store has ended: only
 // such clients keep it in memory.

@@ -15,37 +15,13 @@ import (
 	"sluice/proxy/response"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
-	"sluice/proxy/serve/plan"
 )
 
-// proof is a proof that is waited for beside the loop. Nil is none.
+// proof is the result of the wait for a proof that began at a time.
 type proof struct {
 	began  time.Time
-	done   chan struct{} // closed once answer and err are set
-	cancel context.CancelFunc
 	answer fence.Answer
 	err    error
-}
-
-// startProof begins to wait for the proof that a watch needs.
-func startProof(ctx context.Context, limit time.Time, p *plan.Plan, need fence.Need) *proof {
-	ctx, cancel := context.WithDeadline(ctx, limit)
-	cost := p.Estimate()
-	need.Bytes, need.Small = cost.Bytes, cost.Small
-	w := &proof{began: time.Now(), done: make(chan struct{}), cancel: cancel}
-	go func() {
-		defer close(w.done)
-		w.answer, w.err = p.Resource.Fence.Prove(ctx, need)
-	}()
-	return w
-}
-
-// Done returns a channel that is closed when the wait has ended.
-func (p *proof) Done() <-chan struct{} {
-	if p == nil {
-		return nil
-	}
-	return p.done
 }
 
 // awaitProof begins to wait for the proof that the initial events need, if they need one.
@@ -62,34 +38,42 @@ func (s *source) awaitProof(ctx context.Context) {
 	if s.proofLimit.IsZero() {
 		s.proofLimit = time.Now().Add(fresh.ProofLimit)
 	}
-	s.proof = startProof(ctx, s.proofLimit, s.plan, need)
+	cost := s.plan.Estimate()
+	need.Bytes, need.Small = cost.Bytes, cost.Small
+	ctx, s.cancelProof = context.WithDeadline(ctx, s.proofLimit)
+	proven := make(chan proof, 1)
+	s.proof = proven
+	go func() {
+		began := time.Now()
+		answer, err := s.plan.Resource.Fence.Prove(ctx, need)
+		proven <- proof{began, answer, err}
+	}()
 }
 
 // stopProof ends the wait.
 func (s *source) stopProof() {
 	if s.proof != nil {
-		s.proof.cancel()
-		<-s.proof.done
-		s.proof = nil
+		s.cancelProof()
+		<-s.proof
 	}
 }
 
 // proven takes the answer of the fence. Without a proof in time the initial events end with an error, as at the
 // apiserver: the client then lists.
-func (s *source) proven(ctx context.Context) error {
-	answer, err, began := s.proof.answer, s.proof.err, s.proof.began
-	s.stopProof()
+func (s *source) proven(ctx context.Context, p proof) error {
+	s.cancelProof()
+	s.proof = nil
 	switch {
 	case s.initialEventsEnd == 0: // an earlier inventory has come to prove them meanwhile
 		return nil
-	case err == nil:
-		s.proofs.Proven(string(answer.Proof))
-		if answer.Inventory == nil { // the inventory of a scope proves only the scope
-			s.plan.Resource.Proven(began)
+	case p.err == nil:
+		s.proofs.Proven(string(p.answer.Proof))
+		if p.answer.Inventory == nil { // the inventory of a scope proves only the scope
+			s.plan.Resource.Proven(p.began)
 		}
-		s.initialEventsEnd, s.inventory = answer.Version, cmp.Or(answer.Inventory, s.inventory)
+		s.initialEventsEnd, s.inventory = p.answer.Version, cmp.Or(p.answer.Inventory, s.inventory)
 		return nil
-	case errors.Is(err, cache.ErrClosed):
+	case errors.Is(p.err, cache.ErrClosed):
 		return ended(request.StoreRebuilt)
 	case ctx.Err() != nil:
 		return ended(request.ClientClosed)

@@ -36,10 +36,11 @@ type source struct {
 	// fence knows it, 0 once they have ended.
 	initialEventsEnd uint64
 
-	proofs     fresh.Proofs
-	proof      *proof
-	proofLimit time.Time        // until when the initial events are proven recent; zero if nothing was to be proven
-	inventory  *cache.Inventory // of the scope of this watch, to prove its initial events; nil if none was taken
+	proofs      fresh.Proofs
+	proof       <-chan proof // that the initial events wait for; nil for none
+	cancelProof context.CancelFunc
+	proofLimit  time.Time        // until when the initial events are proven recent; zero if nothing was to be proven
+	inventory   *cache.Inventory // of the scope of this watch, to prove its initial events; nil if none was taken
 }
 
 // open opens the cursor of a watch (wire.md 7.4), or returns why the watch passes.

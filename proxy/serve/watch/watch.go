@@ -109,7 +109,7 @@ func (s *Server) newWatch(w http.ResponseWriter, r *http.Request, a *fresh.Attem
 		l.columnsChanged = p.Resource.ColumnsChanged()
 	}
 	l.ending = s.newEnding(r, p, l.to.Client)
-	l.to.Hold, _ = p.Info.Account.TakeUntil(0, l.ending.tooSlow)
+	l.to.Hold, _ = p.Info.Account.TakeUntil(0, func() { l.ending.recheck.end(errTooSlow) })
 	return l
 }
 
@@ -155,12 +155,13 @@ func (l *watch) run() {
 		}
 		select { // a quiet watch is here all the time: each of thousands holds the stack up to here
 		case <-ready:
-		case <-from.proof.Done():
-			err = from.proven(ctx)
+		case proof := <-from.proof:
+			err = from.proven(ctx, proof)
 		case <-l.columnsChanged:
 			err = ended(request.StoreRebuilt)
 		case <-l.ending.draining:
-			l.ending.drain(l.server.Spread())
+			l.ending.draining = nil
+			l.ending.timer.endWithin(l.server.Spread())
 		case <-l.ending.wake:
 			err = l.attend()
 		}
