@@ -239,17 +239,6 @@ func TestUsersWithSeveralRowsHaveASum(t *testing.T) {
 	}
 }
 
-// A Sluice without these lists, such as an older one, is not taken for one without clients.
-func TestOtherAnswersAreNoLists(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"kind": "Status"}`)) }))
-	defer server.Close()
-	for _, arguments := range [][]string{{"clients"}, {"watches"}, {"status"}, {"why", "--last=1"}} {
-		if _, code := execute(t, append(arguments, "--address", server.URL)...); code != exitUnknown {
-			t.Errorf("%s: exit %d", arguments, code)
-		}
-	}
-}
-
 // TestWhyMakesTheRequestAndTellsWhatTheAnswerSays, and nothing that controls the terminal.
 func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 	const bad = "\x1b[2J\u202eagent\u009b\n"
@@ -266,7 +255,7 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(server.Close)
-	kubeconfig := kubeconfigFor(t, server.URL+"/prefix")
+	kubeconfig := kubeconfigFor(t, server.URL+"/prefix", "")
 	refused, err := json.Marshal(metav1.Status{Message: bad})
 	if err != nil {
 		t.Fatal(err)

@@ -166,19 +166,20 @@ func TestStatusWaitsForNoDeadConnection(t *testing.T) {
 	}
 }
 
-// TestTokensAreNotSentUnencrypted to another host: nothing is, not even a name to resolve.
+// TestTokensAreNotSentUnencrypted to another host, not even a name to resolve, nor to a pod: any user with the right to create
+// pods can give one the label of Sluice.
 func TestTokensAreNotSentUnencrypted(t *testing.T) {
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("sesame"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for address, refused := range map[string]bool{
 		"http://192.0.2.1:9443": true, "HTTP://sluice.example.com": true, "http://localhost.example.com": true,
 		"http://127.0.0.1:1": false, "http://localhost:1": false, "http://[::1]:1": false, "https://127.0.0.1:1": false,
 	} {
-		c := adminClient{address: address, tokenFile: token, timeout: time.Minute}
-		if _, err := c.ask(t.Context(), "/"); err == nil || strings.Contains(err.Error(), "unencrypted") != refused {
-			t.Errorf("%s: %v", address, err)
+		for _, at := range []string{"", "one/sluice-0"} {
+			c := adminClient{address: address, tokenFile: writeFile(t, "token", "sesame"), timeout: time.Minute}
+			c.pod = pod{at: at, kubeconfig: kubeconfigFor(t, "https://127.0.0.1:1", "")}
+			want := refused || at != "" && strings.HasPrefix(address, "http:")
+			if _, err := c.ask(t.Context(), "/"); err == nil || strings.Contains(err.Error(), "unencrypted") != want {
+				t.Errorf("%s %s: %v", address, at, err)
+			}
 		}
 	}
 }
@@ -195,12 +196,9 @@ func TestStatusThatCannotTellExitsApart(t *testing.T) {
 		args       []string
 		body, says string
 	}{
-		"unknown flag":   {[]string{"--nothing"}, well, "--nothing"},
-		"wrong value":    {[]string{"--timeout", "soon"}, well, "soon"},
-		"extra argument": {[]string{"now"}, well, "now"},
-		"full disk":      {nil, well, "no space left"},
-		"JSON on it":     {[]string{"-o", "json"}, well, "no space left"},
-		"long answer":    {nil, well + strings.Repeat(" ", 16<<20), "longer than 16 MiB"},
+		"full disk":   {nil, well, "no space left"},
+		"JSON on it":  {[]string{"-o", "json"}, well, "no space left"},
+		"long answer": {nil, well + strings.Repeat(" ", 16<<20), "longer than 16 MiB"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(tt.body)) }))
 		c := rootCommand()

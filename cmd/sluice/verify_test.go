@@ -9,24 +9,6 @@ import (
 	"sluice/cmd/sluice/compare"
 )
 
-func TestVerifyRefusesWrongFlags(t *testing.T) {
-	for args, want := range map[string]string{
-		"verify":                            "say what to verify",
-		"verify pods -o wide":               "none of text, json, yaml",
-		"verify pods --patience 0s":         "at least 1s",
-		"verify pods --nothing":             "unknown flag",
-		"verify pods --kubeconfig /nowhere": "kubeconfig",
-	} {
-		err := runWith(t.Context(), strings.Fields(args))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", args, err, want)
-		}
-		if code := exitCode(err); code != exitUnknown {
-			t.Errorf("%s: exit code %d", args, code)
-		}
-	}
-}
-
 // TestVerifyPrintsNothingThatControlsTheTerminal: names of some objects are any text.
 func TestVerifyPrintsNothingThatControlsTheTerminal(t *testing.T) {
 	r := compare.Result{Resource: "pods.v1", ResourceVersion: "7", Objects: 2}

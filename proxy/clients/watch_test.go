@@ -2,10 +2,8 @@ package clients
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 	"testing"
-	"weak"
 )
 
 // ask returns a short list.
@@ -130,26 +128,6 @@ func TestWatchesOfTwoUsersLeaveRowsToOthers(t *testing.T) {
 		}
 	}
 	checkOpen(t, table, 2*rowsOfUser)
-}
-
-// TestOpenWatchesKeepNoRow that has made room.
-func TestOpenWatchesKeepNoRow(t *testing.T) {
-	table, open, rows := NewTable(), []*OpenWatch{}, []weak.Pointer[row]{}
-	for i := range 10 * rowsOfUser {
-		w := table.Open(WatchFacts{Key: Key{User: "jane", Agent: strconv.Itoa(i)}})
-		open, rows = append(open, w), append(rows, weak.Make(table.shard("jane").rows[w.Key]))
-	}
-	runtime.GC()
-	kept := 0
-	for _, r := range rows {
-		if r.Value() != nil {
-			kept++
-		}
-	}
-	if kept < rowsOfUser || kept > 2*rowsOfUser {
-		t.Errorf("%d rows are in memory, and %d in the table", kept, rowsOfUser)
-	}
-	checkOpen(t, table, len(open))
 }
 
 // TestPassedWatchHasItsReasonFromItsBeginning, and is not counted again when it ends.

@@ -146,9 +146,9 @@ func TestClientsHaveNoNamesWhereTheyAreOff(t *testing.T) {
 	p := newProcess(false)
 	p.lists("jane", "pods", 1, 50e6)
 	id := p.clients.List(false).Items[0].Client
-	for _, path := range []string{"/", "/clients", "/clients?client=" + id, "/watches", "/see/v1alpha1/clients", "/see/v1alpha1/watches"} {
+	for _, path := range []string{"/", "/limits", "/clients", "/clients?client=" + id, "/watches", "/see/v1alpha1/status", "/see/v1alpha1/clients", "/see/v1alpha1/watches"} {
 		w := p.get(t, path)
-		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "jane") || strings.Contains(w.Body.String(), "client/v1.0") {
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "jane") || strings.Contains(w.Body.String(), "client/v1.0") || strings.Contains(w.Body.String(), "canary") {
 			t.Errorf("%s: %d, with the name", path, w.Code)
 		}
 	}

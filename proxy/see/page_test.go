@@ -335,16 +335,6 @@ func TestNoScriptOfOthersRuns(t *testing.T) {
 	}
 }
 
-// Readers without a name see none of others.
-func TestOpenListenersShowNoNames(t *testing.T) {
-	p := newProcess(false)
-	for _, path := range []string{"/", "/limits", "/see/v1alpha1/status"} {
-		if strings.Contains(p.get(t, path).Body.String(), "canary") {
-			t.Errorf("%s names a user", path)
-		}
-	}
-}
-
 // TestSlowGathersAreRare: open pages must not keep a Sluice with many resources busy.
 func TestSlowGathersAreRare(t *testing.T) {
 	for took, want := range map[time.Duration]int{time.Millisecond: 30, 30 * time.Millisecond: 14, time.Second: 9} {
