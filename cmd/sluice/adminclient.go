@@ -120,7 +120,9 @@ func (c *adminClient) explain(err error) error {
 	case plain:
 		return fmt.Errorf("%s speaks HTTP: write http:// in --address", c.address)
 	case refused == nil && errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s has not answered within %s: look whether --address is right, or wait longer with --timeout", c.address, c.timeout)
+		return fmt.Errorf("%s has not answered within %s: look whether --address is right, or wait longer with --timeout", cmp.Or(c.pod.at, c.address), c.timeout)
+	case c.pod.at != "" && errors.Is(err, syscall.ECONNREFUSED): // a pod that refuses says so by a text
+		return connecting(err, "the apiserver of the kubeconfig", "--kubeconfig")
 	case refused == nil:
 		return connecting(err, c.address, "--address")
 	case refused.code == http.StatusBadRequest && bytes.Contains(refused.body, []byte("HTTPS server")):

@@ -53,7 +53,10 @@ func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
 	defer locked.Close()
 	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }))
 	defer pod.Close()
+	alone := kubeconfigFor(t, "https://127.0.0.1:1", "")
 	for args, says := range map[string]string{
+		"status --pod sluice --kubeconfig " + alone:   "nobody listens at the apiserver of the kubeconfig: start it, or name another one with --kubeconfig",
+		"status --pod sluice/x --kubeconfig " + alone: "nobody listens at the apiserver of the kubeconfig",
 		"nothing":                                          "sluice --help lists the commands",
 		"status --nothing":                                 "see sluice status --help",
 		"status extra":                                     "unknown command",
