@@ -1,16 +1,12 @@
 package codec_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec"
-	"sluice/codec/splice"
 )
 
 var foos = &codec.Resource{
@@ -97,23 +93,4 @@ func ExampleResource_SetResourceVersion() {
 	}
 	fmt.Printf("%s", deleted)
 	// Output: {"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"a","resourceVersion":"9"}}
-}
-
-// A list compressed in blocks. The next list uses the blocks of unchanged items again.
-func ExampleWriter_compressed() {
-	const coding = splice.Gzip
-	first := coding.Compress(nil, []byte(`{"metadata":{"name":"a"}}`))
-	second := coding.Compress(nil, []byte(`{"metadata":{"name":"b"}}`))
-	head, comma, tail := coding.Store(nil, []byte(`{"items":[`)), coding.Store(nil, []byte(",")), coding.Store(nil, []byte("]}\n"))
-	stream := splice.NewStream(coding)
-	out := stream.Begin(nil)
-	for _, b := range []*splice.Block{&head, &first, &comma, &second, &tail} {
-		stream.Add(b)
-		out = append(out, b.Data...)
-	}
-	out = stream.End(out)
-	r, _ := gzip.NewReader(bytes.NewReader(out))
-	plain, _ := io.ReadAll(r)
-	fmt.Print(string(plain))
-	// Output: {"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}
 }

@@ -1,7 +1,6 @@
 package json
 
 import (
-	stdjson "encoding/json"
 	"testing"
 
 	"sluice/test/support/jsontest"
@@ -23,31 +22,13 @@ func BenchmarkObjectMeta(b *testing.B) {
 
 func BenchmarkValid(b *testing.B) {
 	for _, f := range jsontest.Realistic() {
-		b.Run(f.Name+"/sluice", func(b *testing.B) {
+		b.Run(f.Name, func(b *testing.B) {
 			b.SetBytes(int64(len(f.JSON)))
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := Valid(f.JSON, 0); err != nil {
 					b.Fatal(err)
 				}
-			}
-		})
-		b.Run(f.Name+"/std", func(b *testing.B) {
-			b.SetBytes(int64(len(f.JSON)))
-			b.ReportAllocs()
-			for b.Loop() {
-				stdjson.Valid(f.JSON)
-			}
-		})
-	}
-}
-
-func BenchmarkSkip(b *testing.B) {
-	for _, f := range jsontest.Realistic() {
-		b.Run(f.Name, func(b *testing.B) {
-			b.SetBytes(int64(len(f.JSON)))
-			for b.Loop() {
-				skipValue(f.JSON, 0)
 			}
 		})
 	}
@@ -64,17 +45,5 @@ func BenchmarkIndent(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-func TestValidDoesNotAllocate(t *testing.T) {
-	for _, f := range jsontest.Realistic() {
-		if allocs := testing.AllocsPerRun(100, func() {
-			if err := Valid(f.JSON, 0); err != nil {
-				t.Fatal(err)
-			}
-		}); allocs != 0 {
-			t.Errorf("%s: %v allocations per run", f.Name, allocs)
-		}
 	}
 }

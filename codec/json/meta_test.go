@@ -121,27 +121,3 @@ func TestTypeMetaIsReplacedWhereverItIs(t *testing.T) {
 		}
 	}
 }
-
-func TestReadingDoesNotAllocate(t *testing.T) {
-	obj := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"b","resourceVersion":"1","labels":{"a":"b"}},"spec":{"x":[1,2.5,true]}}`)
-	buf := make([]byte, 0, 1024)
-	allocs := testing.AllocsPerRun(100, func() {
-		if _, err := ParseObjectMeta(obj); err != nil {
-			t.Fatal(err)
-		}
-		v := Value(obj).Get("spec", "x")
-		for _, e := range v.Elements {
-			e.Int()
-			e.Float()
-		}
-		for k := range Value(obj).Members {
-			buf = AppendString(buf[:0], k)
-		}
-		buf, _ = AppendWithResourceVersion(buf[:0], obj, "2")
-		buf, _ = AppendWithoutTypeMeta(buf[:0], obj)
-		buf, _ = AppendWithTypeMeta(buf[:0], obj, "v1", "Pod")
-	})
-	if allocs != 0 {
-		t.Errorf("%v allocations per run", allocs)
-	}
-}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kcbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
@@ -108,75 +107,33 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkMetadata reduces an object to its metadata, as a raw message and as JSON; apimachinery
-// decodes the whole object first.
+// BenchmarkMetadata reads and reduces the metadata of a pod, and reads its fields.
 func BenchmarkMetadata(b *testing.B) {
 	pom := mustLookup(b, "meta.k8s.io/v1", "PartialObjectMetadata")
 	s := load(b)["pod"]
-	b.Run("cut/sluice", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = PartialObjectMetadata(s.raw)
-		}
-	})
-	b.Run("cut/apimachinery", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			pod := s.decoded(b).(*corev1.Pod)
-			cut := &metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta}
-			if _, err := cut.Marshal(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("json/sluice", func(b *testing.B) {
-		b.ReportAllocs()
-		var dst []byte
-		for b.Loop() {
+	var dst []byte
+	for name, f := range map[string]func(){
+		"read":    func() { _, _ = ParseObjectMeta(s.raw) },
+		"cut":     func() { _, _ = PartialObjectMetadata(s.raw) },
+		"version": func() { dst, _ = AppendWithResourceVersion(dst[:0], s.raw, "7654321") },
+		"JSON": func() {
 			cut, _ := PartialObjectMetadata(s.raw)
 			dst, _ = pom.AppendJSON(dst[:0], cut)
-		}
-	})
-	b.Run("json/apimachinery", func(b *testing.B) {
-		b.ReportAllocs()
-		var dst bytes.Buffer
-		for b.Loop() {
-			dst.Reset()
-			pod := s.decoded(b).(*corev1.Pod)
-			if err := jsonSerializer.Encode(&metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta}, &dst); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// BenchmarkObjectMeta reads the parts of an object that the reflector needs.
-func BenchmarkObjectMeta(b *testing.B) {
-	s := load(b)["pod"]
-	b.Run("ObjectMeta", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := ParseObjectMeta(s.raw); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("AppendWithResourceVersion", func(b *testing.B) {
-		b.ReportAllocs()
-		var dst []byte
-		for b.Loop() {
-			dst, _ = AppendWithResourceVersion(dst[:0], s.raw, "7654321")
-		}
-	})
-	b.Run("fields", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
+		},
+		"fields": func() {
 			for _, path := range [][]string{
 				{"spec", "nodeName"}, {"spec", "restartPolicy"}, {"spec", "schedulerName"}, {"spec", "serviceAccountName"}, {"spec", "hostNetwork"},
 				{"status", "phase"}, {"status", "podIP"}, {"status", "nominatedNodeName"},
 			} {
 				_, _ = s.Field(s.raw, path...)
 			}
-		}
-	})
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				f()
+			}
+		})
+	}
 }

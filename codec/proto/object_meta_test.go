@@ -55,28 +55,3 @@ func TestMetadataInPartsIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestOuterFormsAllocateNothing(t *testing.T) {
-	b := raw(t, &corev1.Pod{ObjectMeta: sampleMeta()})
-	dst := make([]byte, 0, 4096)
-	guard := func(name string, f func()) {
-		if n := testing.AllocsPerRun(100, f); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-	guard("ObjectMeta", func() {
-		m, _ := ParseObjectMeta(b)
-		m.Annotation("app")
-		for range m.Labels {
-			continue
-		}
-	})
-	guard("PartialObjectMetadata", func() { _, _ = PartialObjectMetadata(b) })
-	guard("AppendEvent", func() { AppendEvent(dst, "ADDED", "v1", "Pod", b) })
-	list := AppendItem(appendBytes(nil, listMeta, "\x0a\x00\x12\x011\x1a\x00"), b)
-	guard("Items", func() {
-		for item := range Items(list) {
-			_ = item
-		}
-	})
-}

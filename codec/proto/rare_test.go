@@ -66,38 +66,3 @@ func TestTypesThatNoKindHasEncode(t *testing.T) {
 		}
 	}
 }
-
-func TestTheCompilerRejectsUnsupportedTypes(t *testing.T) {
-	for name, typ := range map[string]reflect.Type{
-		"prints itself": reflect.TypeFor[struct {
-			V metav1.GroupVersion `json:"v" protobuf:"bytes,1,opt,name=v"`
-		}](),
-		"number in a string": reflect.TypeFor[struct {
-			V int64 `json:"v,string" protobuf:"varint,1,opt,name=v"`
-		}](),
-		"same number twice": reflect.TypeFor[struct {
-			A string `json:"a" protobuf:"bytes,1,opt,name=a"`
-			B string `json:"b" protobuf:"bytes,1,opt,name=b"`
-		}](),
-		"map of numbers": reflect.TypeFor[struct {
-			A map[string]int64 `json:"a" protobuf:"bytes,1,rep,name=a"`
-		}](),
-		"map by number": reflect.TypeFor[struct {
-			A map[int32]string `json:"a" protobuf:"bytes,1,rep,name=a"`
-		}](),
-		"slice of slices": reflect.TypeFor[struct {
-			A [][]string `json:"a" protobuf:"bytes,1,rep,name=a"`
-		}](),
-		"bad tag": reflect.TypeFor[struct {
-			A string `json:"a" protobuf:"bytes"`
-		}](),
-		"large number": reflect.TypeFor[struct {
-			A string `json:"a" protobuf:"bytes,5000,opt,name=a"`
-		}](),
-		"no struct": reflect.TypeFor[string](),
-	} {
-		if _, err := (compiler{}).compile(typ); !errors.Is(err, errSchema) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -29,20 +29,6 @@ func TestAppendWithoutManagedFieldsKeepsEveryOtherByte(t *testing.T) {
 	}
 }
 
-func TestAppendWithoutManagedFieldsRejectsInvalidBytes(t *testing.T) {
-	for s, want := range map[string]error{
-		"\x0a\x09":                 ErrTruncated,
-		"\x08\x01":                 ErrWireType,
-		"\x0a\x02\x8a\x01":         ErrTruncated, // in managedFields
-		"\x0a\x00\x0b":             ErrTag,
-		"\x12\x00\x0a\x02\x0a\x09": ErrTruncated,
-	} {
-		if got, err := AppendWithoutManagedFields([]byte("x"), []byte(s)); !errors.Is(err, want) || !bytes.Equal(got, []byte("x")) {
-			t.Errorf("%q: %q, %v, want %v", s, got, err, want)
-		}
-	}
-}
-
 func FuzzAppendWithoutManagedFields(f *testing.F) {
 	f.Add([]byte("\x0a\x05\x0a\x01n\x8a\x01\x00"))
 	f.Add([]byte("\x0a\x03\x8a\x01\x00\x0a\x00\x12\x00"))

@@ -196,42 +196,12 @@ func TestRowsThatCostTooMuchAreRefused(t *testing.T) {
 	}
 }
 
-func TestARowMayCostMaxRow(t *testing.T) {
-	text := func(n int) string { return `"` + strings.Repeat("t", n-2) + `"` }
-	deep := func(n int) string { return `{"a":` + text(n-len(`{"a":}`)) + `}` }
-	list := func(n int) string { return `[` + text(n-len(`[]`)) + `]` }
-	const steps = 3 // the list of nodes, the member and the index
-	for _, tt := range []struct {
-		path  string
-		value func(n int) string
-		n     int // bytes of a value that cost maxRow
-	}{
-		{".spec", text, maxRow},
-		{".spec.a", deep, (maxRow + len(`{"a":}`)) / 2},
-		{".spec[0]", list, (maxRow + len(`[]`)) / (1 + libraryCost*steps)},
-	} {
-		c, err := Custom([]PrinterColumn{{Name: "C", Type: "string", JSONPath: tt.path}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n, want := range map[int]error{tt.n: nil, tt.n + 1: sjson.ErrSize} {
-			if _, err := c.AppendCells(nil, sjson.Value(`{"spec":`+tt.value(n)+`}`), time.Now()); !errors.Is(err, want) {
-				t.Errorf("%s of %d bytes: %v, want %v", tt.path, n, err, want)
-			}
-		}
-	}
-}
-
 func TestCustomColumnsKeepTheirDeclaration(t *testing.T) {
-	for name, declared := range map[string][]PrinterColumn{
-		"all fields": {
-			{Name: "A & B", Type: "integer", Format: "int32", Description: "<d>", Priority: 3, JSONPath: ".spec.int"},
-			{Name: "Ready", Type: "string", JSONPath: `.status.conditions[?(@.type=="Ready")].status`},
-			{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) { compareCustom(t, declared, widget) })
-	}
+	compareCustom(t, []PrinterColumn{
+		{Name: "A & B", Type: "integer", Format: "int32", Description: "<d>", Priority: 3, JSONPath: ".spec.int"},
+		{Name: "Ready", Type: "string", JSONPath: `.status.conditions[?(@.type=="Ready")].status`},
+		{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
+	}, widget)
 }
 
 func TestAgeIsTheColumnOfCRDsWithoutColumns(t *testing.T) {
