@@ -21,41 +21,36 @@ type tableEncoder struct {
 
 // AppendObject appends a Table with one row. Only the first one of a stream carries the column definitions.
 func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) {
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = t.object.AppendObject(s.B, src, false); err != nil {
-		return dst, err
-	}
-	base := len(dst)
-	dst = appendTypeMeta(dst, "Table", t.version)
-	dst = append(dst, `,"metadata":{`...)
-	if rv, _ := json.Value(s.B).Get("metadata", "resourceVersion").Bytes(); len(rv) > 0 {
-		dst = append(dst, `"resourceVersion":`...)
-		dst = json.AppendString(dst, rv)
-	}
-	dst = append(dst, `},"columnDefinitions":`...)
-	if first || t.columns.RepeatsDefinitions() {
-		dst = t.columns.AppendDefinitions(dst)
-	} else {
-		dst = append(dst, "null"...)
-	}
-	dst = append(dst, `,"rows":[`...)
-	if dst, err = t.row(dst, src, s.B); err != nil {
-		return dst[:base], err
-	}
-	return append(dst, "]}"...), nil
+	return t.withObject(dst, src, func(dst, obj []byte) ([]byte, error) {
+		base := len(dst)
+		dst = appendTypeMeta(dst, "Table", t.version)
+		dst = append(dst, `,"metadata":{`...)
+		if rv, _ := json.Value(obj).Get("metadata", "resourceVersion").Bytes(); len(rv) > 0 {
+			dst = append(dst, `"resourceVersion":`...)
+			dst = json.AppendString(dst, rv)
+		}
+		dst = append(dst, `},"columnDefinitions":`...)
+		if first || t.columns.RepeatsDefinitions() {
+			dst = t.columns.AppendDefinitions(dst)
+		} else {
+			dst = append(dst, "null"...)
+		}
+		dst, err := t.row(append(dst, `,"rows":[`...), src, obj)
+		if err != nil {
+			return dst[:base], err
+		}
+		return append(dst, "]}"...), nil
+	})
 }
 
 // AppendItem appends a row.
 func (t tableEncoder) AppendItem(dst, src []byte) ([]byte, error) {
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = t.object.AppendObject(s.B, src, false); err != nil {
-		return dst, err
-	}
-	return t.row(dst, src, s.B)
+	return t.withObject(dst, src, func(dst, obj []byte) ([]byte, error) { return t.row(dst, src, obj) })
+}
+
+// withObject appends the output of print for the stored object src in JSON.
+func (t tableEncoder) withObject(dst, src []byte, print func(dst, obj []byte) ([]byte, error)) ([]byte, error) {
+	return scratch.Through(dst, func(b []byte) ([]byte, error) { return t.object.AppendObject(b, src, false) }, print)
 }
 
 // row appends {"cells":[…],"object":…} for the stored object src, which is obj in JSON. On an error dst

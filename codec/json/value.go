@@ -81,29 +81,37 @@ func (v Value) Members(yield func(key []byte, v Value) bool) {
 	}
 }
 
-// Elements yields the indices and elements of an array, and nothing for other kinds.
+// Elements yields the indices and elements of an array, and nothing for other kinds. Iteration ends where the array is
+// malformed.
 func (v Value) Elements(yield func(i int, v Value) bool) {
-	e := elementsOf(v)
-	for i := 0; e.next(); i++ {
-		if !yield(i, e.val) {
+	at := skipSpace(v, 0)
+	if at >= len(v) || v[at] != '[' {
+		return
+	}
+	at = skipSpace(v, at+1)
+	for i := 0; ; i++ {
+		end := skipValue(v, at)
+		if end < 0 { // the closing bracket, or malformed
 			return
+		}
+		next := skipSpace(v, end)
+		if next >= len(v) || v[next] != ',' && v[next] != ']' || !yield(i, v[at:end:end]) {
+			return
+		}
+		if at = next; v[next] == ',' {
+			at = skipSpace(v, next+1)
 		}
 	}
 }
 
 // Len returns the number of members of an object or elements of an array, and 0 for other kinds. It
 // takes time linear in the length of v.
-func (v Value) Len() int {
-	n := 0
-	switch v.Kind() {
-	case Object:
-		for m := membersOf(v); m.next(); {
-			n++
-		}
-	case Array:
-		for e := elementsOf(v); e.next(); {
-			n++
-		}
+func (v Value) Len() (n int) {
+	for range v.Elements {
+		n++
+	}
+	for m := membersOf(v); m.next(); {
+		n++
 	}
 	return n
 }

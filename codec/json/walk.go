@@ -78,38 +78,3 @@ func (m *members) key() []byte {
 	key, _ := m.name.Bytes()
 	return key
 }
-
-// elements iterates over the elements of one array, in the way of members.
-type elements struct {
-	b   []byte
-	pos int
-	val Value
-}
-
-func elementsOf(b []byte) elements {
-	i := skipSpace(b, 0)
-	if i >= len(b) || b[i] != '[' {
-		return elements{}
-	}
-	return elements{b: b, pos: skipSpace(b, i+1)}
-}
-
-// next moves to the next element and reports whether there is one.
-func (e *elements) next() bool {
-	b := e.b
-	end := skipValue(b, e.pos)
-	if end < 0 {
-		return false // the closing bracket, or malformed
-	}
-	e.val = Value(b[e.pos:end:end])
-	i := skipSpace(b, end)
-	switch {
-	case i < len(b) && b[i] == ',':
-		e.pos = skipSpace(b, i+1)
-	case i < len(b) && b[i] == ']':
-		e.pos = i
-	default:
-		return false
-	}
-	return true
-}

@@ -1,8 +1,6 @@
 package table
 
 import (
-	"bytes"
-	"slices"
 	"strconv"
 
 	"sluice/codec/json"
@@ -155,6 +153,3 @@ func containerNames(list []string) column {
 func containerImages(list []string) column {
 	return text("Images", each("image", list))
 }
-
-// sortParts sorts by bytes.
-func sortParts(parts [][]byte) { slices.SortFunc(parts, bytes.Compare) }

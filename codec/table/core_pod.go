@@ -1,11 +1,6 @@
 package table
 
-import (
-	"bytes"
-	"strconv"
-
-	"sluice/codec/json"
-)
+import "strconv"
 
 var pod = usual(
 	text("Ready", quoted(podReady)),
@@ -48,7 +43,7 @@ func readinessGates(dst []byte, r *row) []byte {
 	all, open := int64(0), int64(0)
 	for _, gate := range r.spec.Get("readinessGates").Elements {
 		all++
-		if is(conditionOf(r.status.Get("conditions"), gate.Get("conditionType")).Get("status"), "True") {
+		if conditionTrue(r.status.Get("conditions"), string(bytesOf(gate.Get("conditionType")))) {
 			open++
 		}
 	}
@@ -57,16 +52,6 @@ func readinessGates(dst []byte, r *row) []byte {
 	}
 	dst = append(strconv.AppendInt(dst, open, 10), '/')
 	return strconv.AppendInt(dst, all, 10)
-}
-
-// conditionOf returns the first condition whose type equals the string typ.
-func conditionOf(conditions, typ json.Value) json.Value {
-	for _, c := range conditions.Elements {
-		if bytes.Equal(bytesOf(c.Get("type")), bytesOf(typ)) {
-			return c
-		}
-	}
-	return nil
 }
 
 // podConditions returns the condition Completed for pods in a final phase.

@@ -1,6 +1,9 @@
 package table
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 var resourceQuota = usual(text("Request", quoted(quotas(false))), text("Limit", quoted(quotas(true))))
 
@@ -17,14 +20,14 @@ func quotas(limits bool) printer {
 				r.parts = append(r.parts, name)
 			}
 		}
-		sortParts(r.parts)
+		slices.SortFunc(r.parts, bytes.Compare)
 		for i, name := range r.parts {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
 			dst = append(append(dst, name...), ": "...)
-			dst = append(appendQuantity(dst, memberOf(used, name)), '/')
-			dst = appendQuantity(dst, memberOf(hard, name))
+			dst = append(appendQuantity(dst, used.Get(string(name))), '/')
+			dst = appendQuantity(dst, hard.Get(string(name)))
 		}
 		return dst
 	}

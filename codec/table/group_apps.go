@@ -72,9 +72,9 @@ func controller(dst []byte, r *row) []byte {
 		r.fail(fmt.Errorf("owner's apiVersion %q: %w", apiVersion, ErrUnprintable))
 	}
 	start := len(dst)
-	dst = appendLower(dst, bytesOf(owner.Get("kind")))
+	dst = append(dst, bytes.ToLower(bytesOf(owner.Get("kind")))...)
 	if grouped && len(group) > 0 {
-		dst = appendLower(append(dst, '.'), group)
+		dst = append(append(dst, '.'), bytes.ToLower(group)...)
 	}
 	if len(dst) > start {
 		dst = append(dst, '/')

@@ -91,7 +91,7 @@ func (f eventFields) times(dst []byte, r *row) []byte {
 // object prints "kind/name" of the object that the event is about.
 func (f eventFields) object(dst []byte, r *row) []byte {
 	target := r.object.Get(f.target)
-	dst = appendLower(dst, bytesOf(target.Get("kind")))
+	dst = append(dst, bytes.ToLower(bytesOf(target.Get("kind")))...)
 	if name := target.Get("name"); !empty(name) {
 		dst = appendScalar(append(dst, '/'), name)
 	}

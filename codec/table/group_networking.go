@@ -1,5 +1,7 @@
 package table
 
+import "bytes"
+
 var networkingGroup = group{"networking.k8s.io", []kind{
 	{"Ingress", versions("v1"), usual(
 		text("Class", strOr(none, "spec", "ingressClassName")),
@@ -101,9 +103,9 @@ func parentRef(dst []byte, r *row) []byte {
 	if !present(p) {
 		return append(dst, none...)
 	}
-	dst = appendLower(dst, bytesOf(p.Get("resource")))
+	dst = append(dst, bytes.ToLower(bytesOf(p.Get("resource")))...)
 	if g := bytesOf(p.Get("group")); len(g) > 0 {
-		dst = appendLower(append(dst, '.'), g)
+		dst = append(append(dst, '.'), bytes.ToLower(g)...)
 	}
 	if n := p.Get("namespace"); !empty(n) {
 		dst = appendScalar(append(dst, '/'), n)

@@ -2,8 +2,8 @@ package table
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
-	"strings"
 
 	"sluice/codec/json"
 )
@@ -79,20 +79,6 @@ func appendQuantity(dst []byte, v json.Value) []byte {
 	return appendOr(dst, v, "0")
 }
 
-// appendLower appends text in lower case.
-func appendLower(dst, text []byte) []byte {
-	for i, c := range text {
-		switch {
-		case c >= 0x80: // rare: convert the rest by Unicode rules
-			return append(dst, strings.ToLower(string(text[i:]))...)
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		}
-		dst = append(dst, c)
-	}
-	return dst
-}
-
 // appendJoined appends the strings of an array, separated by sep.
 func appendJoined(dst []byte, array json.Value, sep string) []byte {
 	for i, v := range array.Elements {
@@ -107,7 +93,7 @@ func appendJoined(dst []byte, array json.Value, sep string) []byte {
 // appendSorted appends parts in order and without duplicates, separated by commas. It reorders
 // parts.
 func appendSorted(dst []byte, parts [][]byte) []byte {
-	sortParts(parts)
+	slices.SortFunc(parts, bytes.Compare)
 	var last []byte
 	for i, p := range parts {
 		if i > 0 {
@@ -145,14 +131,4 @@ func lastCondition(conditions json.Value, typ string) json.Value {
 // conditionTrue reports whether the first condition of a type is "True".
 func conditionTrue(conditions json.Value, typ string) bool {
 	return is(condition(conditions, typ).Get("status"), "True")
-}
-
-// memberOf is Value.Get for a name in bytes.
-func memberOf(object json.Value, name []byte) json.Value {
-	for key, v := range object.Members {
-		if bytes.Equal(key, name) {
-			return v
-		}
-	}
-	return nil
 }
