@@ -17,11 +17,10 @@ func Format(r Request, e Endpoint) (codec.Format, bool) {
 	if !ok {
 		return codec.Format{}, false
 	}
-	f, ok := m.format(r, e)
-	if !ok {
-		return codec.Format{}, false
+	if f, ok := m.format(r, e); ok {
+		return f, true
 	}
-	return f, true
+	return codec.Format{}, false
 }
 
 // Drop returns the value of the parameter drop in the clause that Format chooses; it is empty if there is none.

@@ -23,11 +23,11 @@ type message interface {
 // newObject returns an empty object of a kind.
 func newObject(t testing.TB, apiVersion, kind string) message {
 	t.Helper()
-	e := registered()[kindKey{apiVersion, kind}]
-	if e == nil {
+	typ, ok := registered()[kindKey{apiVersion, kind}]
+	if !ok {
 		t.Fatalf("no kind %s %s", apiVersion, kind)
 	}
-	return reflect.New(e.typ).Interface().(message)
+	return reflect.New(typ).Interface().(message)
 }
 
 // mustLookup returns the schema of a kind.
@@ -35,11 +35,7 @@ func mustLookup(t testing.TB, apiVersion, kind string) *Schema {
 	t.Helper()
 	m, ok := Lookup(apiVersion, kind)
 	if !ok {
-		e := registered()[kindKey{apiVersion, kind}]
-		if e != nil {
-			t.Fatalf("%s %s: %v", apiVersion, kind, e.err)
-		}
-		t.Fatalf("no kind %s %s", apiVersion, kind)
+		t.Fatalf("no schema of %s %s", apiVersion, kind)
 	}
 	return m
 }

@@ -33,7 +33,7 @@ func TestNestedObjectsAreKnown(t *testing.T) {
 		mustLookup(t, apiVersion, kind)
 	}
 	var got []string
-	for typ, p := range registry.compiler {
+	for typ, p := range compiled.compiler {
 		for i := range typ.NumField() {
 			sf := typ.Field(i)
 			elem := sf.Type

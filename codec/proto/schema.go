@@ -1,7 +1,6 @@
 package proto
 
 import (
-	"fmt"
 	"reflect"
 	"sync"
 
@@ -40,71 +39,54 @@ func (s *Schema) New() Object {
 // A kindKey identifies a kind as an envelope does.
 type kindKey struct{ apiVersion, kind string }
 
-// A registeredKind is a kind whose schema is compiled on first use.
-type registeredKind struct {
-	typ  reflect.Type
-	once sync.Once
-	msg  *Schema
-	err  error
-}
-
-// registry holds all kinds. Plans are shared between kinds and refer to each other, so no plan may
-// be read before the compiler has finished: mu guards that.
-var registry struct {
-	once  sync.Once
-	kinds map[kindKey]*registeredKind // not changed once filled
-
+// compiled holds the schemas that have been asked for; nil for a kind that cannot be compiled. Plans are shared between
+// kinds and refer to each other, so no plan may be read before the compiler has finished.
+var compiled = struct {
 	mu       sync.Mutex
-	compiler compiler // guarded by mu
-}
+	compiler compiler
+	schemas  map[kindKey]*Schema
+}{compiler: compiler{}, schemas: map[kindKey]*Schema{}}
 
 // Lookup returns the schema of a built-in kind, such as "apps/v1", "Deployment", or false if the
 // kind is not compiled in or has no Protobuf encoding. Lists are kinds too. The first call takes
 // some milliseconds, the first call for a kind some tens of microseconds, later calls one map
 // access.
 func Lookup(apiVersion, kind string) (*Schema, bool) {
-	e := registered()[kindKey{apiVersion, kind}]
-	if e == nil {
+	key := kindKey{apiVersion, kind}
+	t, ok := registered()[key]
+	if !ok {
 		return nil, false
 	}
-	e.once.Do(func() { e.msg, e.err = compileSchema(apiVersion, kind, e.typ) })
-	return e.msg, e.err == nil
+	compiled.mu.Lock()
+	defer compiled.mu.Unlock()
+	s, ok := compiled.schemas[key]
+	if !ok {
+		if p, err := compiled.compiler.compile(t); err == nil { // a test proves that every kind compiles
+			s = &Schema{APIVersion: apiVersion, Kind: kind, plan: p, typeMeta: typeMetaLiterals(apiVersion, kind)}
+		}
+		compiled.schemas[key] = s
+	}
+	return s, s != nil
 }
 
-// registered returns the registry's kinds, which it fills on first use.
-func registered() map[kindKey]*registeredKind {
-	registry.once.Do(func() {
-		registry.compiler = compiler{}
-		registry.kinds = map[kindKey]*registeredKind{}
-		scheme := runtime.NewScheme()
-		if err := groups.AddToScheme(scheme); err != nil {
-			return // a test proves that this does not happen
+// registered returns the Go types of all kinds with a Protobuf encoding.
+var registered = sync.OnceValue(func() map[kindKey]reflect.Type {
+	scheme, types := runtime.NewScheme(), map[kindKey]reflect.Type{}
+	if err := groups.AddToScheme(scheme); err != nil {
+		return nil // a test proves that this does not happen
+	}
+	for gvk, t := range scheme.AllKnownTypes() {
+		if gvk.Version != runtime.APIVersionInternal && isProtobufKind(t) {
+			types[kindKey{gvk.GroupVersion().String(), gvk.Kind}] = t
 		}
-		for gvk, t := range scheme.AllKnownTypes() {
-			if gvk.Version == runtime.APIVersionInternal || !isProtobufKind(t) {
-				continue
-			}
-			registry.kinds[kindKey{gvk.GroupVersion().String(), gvk.Kind}] = &registeredKind{typ: t}
-		}
-	})
-	return registry.kinds
-}
+	}
+	return types
+})
 
 // isProtobufKind reports whether t is a kind with a Protobuf encoding. Watch events are registered
 // as kinds too, but they are frames, which ParseEvent parses.
 func isProtobufKind(t reflect.Type) bool {
 	return t != reflect.TypeFor[metav1.WatchEvent]() && reflect.PointerTo(t).Implements(unmarshalerType)
-}
-
-// compileSchema compiles the schema of one kind.
-func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	p, err := registry.compiler.compile(t)
-	if err != nil {
-		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
-	}
-	return &Schema{APIVersion: apiVersion, Kind: kind, plan: p, typeMeta: typeMetaLiterals(apiVersion, kind)}, nil
 }
 
 // groups registers every API group and version that is compiled in: all of k8s.io/api that apiservers serve,
