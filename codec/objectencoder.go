@@ -57,8 +57,8 @@ func appendTypeMeta(dst []byte, kind, apiVersion string) []byte {
 	return json.AppendString(dst, apiVersion)
 }
 
-// metadataFromJSON gives PartialObjectMetadata from JSON, by way of the Go type, as the apiserver does. Its items have kind
-// and apiVersion too.
+// metadataFromJSON gives PartialObjectMetadata from JSON, by way of the Go type, as the apiserver does.
+// Its items have kind and apiVersion too.
 func metadataFromJSON(r *Resource, f Format) apart {
 	marshal := func(p *metav1.PartialObjectMetadata) ([]byte, error) { return stdjson.Marshal(p) }
 	switch f.Encoding {

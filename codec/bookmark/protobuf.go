@@ -7,8 +7,8 @@ import (
 	"sluice/codec/proto"
 )
 
-// Protobuf returns the Encoder for built-in resources in Protobuf. A kind without a schema has only metadata, which is
-// enough for the formats in which such a kind can be written.
+// Protobuf returns the Encoder for built-in resources in Protobuf. A kind without a schema has only
+// metadata, which is enough for the formats in which such a kind can be written.
 func Protobuf(apiVersion, kind string) Encoder {
 	return func(dst []byte, rv string, initialEventsEnd bool) ([]byte, error) {
 		object := zeroObject(apiVersion, kind)

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
-	kjson "sigs.k8s.io/json"
 
 	"sluice/codec/json"
 )
@@ -46,44 +44,5 @@ func TestHeads(t *testing.T) {
 	want, _ := direct.Marshal([]byte("\x00abc"))
 	if got := AppendBase64(nil, []byte("\x00abc")); !bytes.Equal(got, want) {
 		t.Errorf("%x, want %x", got, want)
-	}
-}
-
-func TestListsAndEventsDecode(t *testing.T) {
-	item := []byte(`{"metadata":{"name":"a"}}`)
-	list, err := AppendListHead(nil, "v1", "PodList", []byte(`{"resourceVersion":"7","remainingItemCount":3}`), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		list, _ = AppendFromJSON(list, item)
-	}
-	checkItem(t, list, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","remainingItemCount":3},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"a"}}]}`)
-	none, _ := AppendListHead(nil, "v1", "PodList", []byte(`{}`), -1)
-	checkItem(t, none, `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":null}`)
-	event, _ := AppendFromJSON(AppendEventHead(nil, "ADDED"), item)
-	checkItem(t, event, `{"type":"ADDED","object":{"metadata":{"name":"a"}}}`)
-	if !bytes.Contains(event[3:], []byte(SelfDescribed)) {
-		t.Error("the object of the event has no tag")
-	}
-	if got, err := AppendListHead([]byte("x"), "v1", "PodList", []byte(`{`), 1); err == nil || string(got) != "x" {
-		t.Errorf("%x, %v", got, err)
-	}
-}
-
-func checkItem(t *testing.T, item []byte, want string) {
-	t.Helper()
-	if !bytes.HasPrefix(item, []byte(SelfDescribed)) {
-		t.Errorf("%x has no tag", item)
-	}
-	var got, wanted any
-	if err := direct.Unmarshal(item, &got); err != nil {
-		t.Fatalf("%x: %v", item, err)
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(want), &wanted); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(wanted, got); diff != "" {
-		t.Error(diff)
 	}
 }

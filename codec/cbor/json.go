@@ -16,9 +16,9 @@ import (
 // ErrDecode is returned for CBOR that the apiserver refuses.
 var ErrDecode = errors.New("cannot decode CBOR")
 
-// AppendFromJSON appends one JSON value as CBOR, without the self-described tag and with sorted members. A number that
-// is spelled as an integer and fits int64 becomes an integer; every other number, 1.0 and 1e3 included, becomes a
-// float. Of duplicate names the last counts, as for the apiserver.
+// AppendFromJSON appends one JSON value as CBOR, without the self-described tag and with sorted members. A
+// number that is spelled as an integer and fits int64 becomes an integer; every other number, 1.0 and 1e3
+// included, becomes a float. Of duplicate names the last counts, as for the apiserver.
 //
 // The error is json.ErrSyntax with the reason, also for a number beyond float64; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {

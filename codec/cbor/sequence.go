@@ -12,7 +12,7 @@ import (
 
 // Sequence reads the items of a CBOR sequence (RFC 8742), such as the events of a watch.
 type Sequence struct {
-	from io.Reader // what in reads: the stream, after what was buffered
+	from io.Reader // the input of in: buffered bytes and the stream
 	in   *fxcbor.Decoder
 	long bool // the buffer of in has grown
 }

@@ -10,8 +10,8 @@ import (
 // jsontext, and of the apiserver for JSON and CBOR.
 const MaxDepth = 10000
 
-// lenient are the options of the apiserver: it accepts duplicate names and at most warns of them, and reads U+FFFD, as
-// this package does, where a string is not UTF-8 or has an escaped lone surrogate.
+// lenient are the options of the apiserver: it accepts duplicate names and at most warns of them, and
+// reads U+FFFD, as this package does, where a string is not UTF-8 or has an escaped lone surrogate.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // Valid checks that b is one well-formed JSON value with nothing but space around it, that nests at most depth levels

@@ -81,8 +81,8 @@ func (v Value) Members(yield func(key []byte, v Value) bool) {
 	}
 }
 
-// Elements yields the indices and elements of an array, and nothing for other kinds. Iteration ends where the array is
-// malformed.
+// Elements yields the indices and elements of an array, and nothing for other kinds. Iteration ends where
+// the array is malformed.
 func (v Value) Elements(yield func(i int, v Value) bool) {
 	at := skipSpace(v, 0)
 	if at >= len(v) || v[at] != '[' {

@@ -124,107 +124,63 @@ func TestFormatFollowsTheApiserver(t *testing.T) {
 		want     want
 	}{
 		{"get nothing", Request{}, Endpoint{}, want{format: json}},
-		{"list nothing", Request{}, Endpoint{Verb: List}, want{format: json}},
 		{"watch nothing", Request{}, Endpoint{Verb: Watch}, want{format: json}},
-		{"custom nothing", Request{}, Endpoint{Style: codec.Unstructured}, want{format: json}},
 		{"get yaml", Request{Accept: "application/yaml"}, Endpoint{}, want{format: yaml, errors: yaml}},
 		{"get proto", Request{Accept: codec.MediaProtobuf}, Endpoint{}, want{format: proto, errors: proto}},
 		{"watch proto", Request{Accept: codec.MediaProtobuf}, Endpoint{Verb: Watch}, want{format: proto, errors: proto}},
 		{"watch proto stream", Request{Accept: codec.MediaProtobuf + ";stream=watch"}, Endpoint{Verb: Watch}, want{format: proto, errors: proto}},
 		{"get cbor offered", Request{Accept: codec.MediaCBOR}, Endpoint{CBOR: true}, want{format: cbor, errors: cbor}},
-		{"custom cbor offered", Request{Accept: codec.MediaCBOR}, Endpoint{CBOR: true, Style: codec.Unstructured}, want{format: cbor, errors: cbor}},
 		{"watch cbor offered", Request{Accept: codec.MediaCBOR}, Endpoint{CBOR: true, Verb: Watch}, want{format: cbor, errors: cbor}},
 		{"get cbor not offered", Request{Accept: codec.MediaCBOR}, Endpoint{}, want{refused: true, errors: indented}},
-		{"custom cbor not offered", Request{Accept: codec.MediaCBOR}, Endpoint{Style: codec.Unstructured}, want{refused: true, errors: indented}},
 		{"get cbor refused lists cbor", Request{Accept: "text/html"}, Endpoint{CBOR: true}, want{refused: true, errors: indented}},
-		{"list cbor refused lists cbor", Request{Accept: "text/html"}, Endpoint{CBOR: true, Verb: List}, want{refused: true, errors: indented}},
-		{"cbor falls to json", Request{Accept: "application/cbor, application/json;q=0.9"}, Endpoint{}, want{format: json}},
 		{"cbor before json", Request{Accept: "application/cbor, application/json;q=0.9"}, Endpoint{CBOR: true}, want{format: cbor, errors: cbor}},
 		{"watch yaml", Request{Accept: codec.MediaYAML}, Endpoint{Verb: Watch}, want{refused: true, errors: yaml}},
-		{"watch yaml custom", Request{Accept: codec.MediaYAML}, Endpoint{Verb: Watch, Style: codec.Unstructured}, want{refused: true, errors: yaml}},
 		{"watch yaml then json", Request{Accept: "application/yaml,application/json"}, Endpoint{Verb: Watch}, want{refused: true, errors: yaml}},
-		{"watch yaml cbor", Request{Accept: codec.MediaYAML}, Endpoint{Verb: Watch, CBOR: true}, want{refused: true, errors: yaml}},
 		{"range typed", Request{Accept: "application/*"}, Endpoint{}, want{refused: true, errors: json}},
 		{"range custom", Request{Accept: "application/*"}, Endpoint{Style: codec.Unstructured}, want{format: json}},
 		{"star custom", Request{Accept: "*"}, Endpoint{Style: codec.Unstructured}, want{format: json}},
-		{"range then specific custom", Request{Accept: "application/*;q=0.9, application/yaml;q=0.1"}, Endpoint{Style: codec.Unstructured}, want{format: yaml, errors: yaml}},
 		{"proto custom", Request{Accept: codec.MediaProtobuf}, Endpoint{Style: codec.Unstructured}, want{refused: true, errors: proto}},
 		{"proto then json custom", Request{Accept: "application/vnd.kubernetes.protobuf,application/json"}, Endpoint{Style: codec.Unstructured}, want{format: json, errors: proto}},
 		{"proto metadata custom", Request{Accept: codec.MediaProtobuf + asPOM}, Endpoint{Style: codec.Unstructured}, want{format: codec.Format{Encoding: codec.Protobuf, Shape: codec.Metadata}, errors: indented}},
-		{"proto metadata custom watch", Request{Accept: codec.MediaProtobuf + asPOM}, Endpoint{Style: codec.Unstructured, Verb: Watch}, want{format: codec.Format{Encoding: codec.Protobuf, Shape: codec.Metadata}, errors: indented}},
 		{"table", Request{Accept: codec.MediaJSON + asTable}, Endpoint{Verb: List}, want{format: codec.Format{Shape: codec.Table}, errors: indented}},
 		{"table yaml", Request{Accept: codec.MediaYAML + asTable}, Endpoint{Verb: List}, want{format: codec.Format{Encoding: codec.YAML, Shape: codec.Table}, errors: indented}},
 		{"table yaml watch", Request{Accept: codec.MediaYAML + asTable}, Endpoint{Verb: Watch}, want{refused: true, errors: indented}},
 		{"table yaml watch bad include", Request{Accept: codec.MediaYAML + asTable, IncludeObject: "x"}, Endpoint{Verb: Watch}, want{refused: true, errors: indented}},
 		{"table proto", Request{Accept: codec.MediaProtobuf + asTable}, Endpoint{Verb: List}, want{refused: true, errors: indented}},
-		{"table any", Request{Accept: "*/*" + asTable}, Endpoint{Verb: List}, want{format: codec.Format{Shape: codec.Table}, errors: indented}},
-		{"table quoted", Request{Accept: `application/json;as="Table";g=meta.k8s.io;v=v1`}, Endpoint{Verb: List}, want{refused: true, errors: indented}},
-		{"table v2", Request{Accept: "application/json;as=Table;g=meta.k8s.io;v=v2"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"table other group", Request{Accept: "application/json;as=Table;g=x;v=v1"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"table no group", Request{Accept: "application/json;as=Table"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"only group", Request{Accept: "application/json;g=meta.k8s.io"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"only version", Request{Accept: "application/json;v=v1"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"empty as is dropped", Request{Accept: "application/json;as="}, Endpoint{}, want{format: json}},
-		{"status as", Request{Accept: "application/json;as=Status;g=meta.k8s.io;v=v1"}, Endpoint{}, want{refused: true, errors: indented}},
 		{"table v1beta1", Request{Accept: "application/json;as=Table;g=meta.k8s.io;v=v1beta1"}, Endpoint{}, want{format: codec.Format{Shape: codec.Table, MetaVersion: codec.MetaV1beta1}, errors: indented}},
 		{"table include none", Request{Accept: codec.MediaJSON + asTable, IncludeObject: "None"}, Endpoint{}, want{format: codec.Format{Shape: codec.Table, Include: codec.IncludeNone}, errors: indented}},
 		{"table include object", Request{Accept: codec.MediaJSON + asTable, IncludeObject: "Object"}, Endpoint{}, want{format: codec.Format{Shape: codec.Table, Include: codec.IncludeObject}, errors: indented}},
-		{"table include metadata", Request{Accept: codec.MediaJSON + asTable, IncludeObject: "Metadata"}, Endpoint{}, want{format: codec.Format{Shape: codec.Table}, errors: indented}},
 		{"include without table", Request{Accept: codec.MediaJSON, IncludeObject: "Bogus"}, Endpoint{}, want{format: json}},
 		{"include with metadata", Request{Accept: codec.MediaJSON + asPOM, IncludeObject: "Object"}, Endpoint{}, want{format: metadata, errors: indented}},
 		{"metadata get", Request{Accept: codec.MediaJSON + asPOM}, Endpoint{}, want{format: metadata, errors: indented}},
-		{"metadata watch", Request{Accept: codec.MediaJSON + asPOM}, Endpoint{Verb: Watch}, want{format: metadata, errors: indented}},
 		{"metadata list lenient", Request{Accept: codec.MediaJSON + asPOM}, Endpoint{Verb: List}, want{format: metadata, errors: indented}},
 		{"metadata list strict", Request{Accept: codec.MediaJSON + asPOM}, Endpoint{Verb: List, Strict: true}, want{refused: true, errors: indented}},
 		{"metadata list strict custom", Request{Accept: codec.MediaJSON + asPOM}, Endpoint{Verb: List, Strict: true, Style: codec.Unstructured}, want{refused: true, errors: indented}},
-		{"metadata list strict events", Request{Accept: codec.MediaJSON + asPOM}, Endpoint{Verb: List, Strict: true}, want{refused: true, errors: indented}},
-		{"metadata list strict rbac", Request{Accept: codec.MediaJSON + asPOM}, Endpoint{Verb: List, Strict: true}, want{refused: true, errors: indented}},
 		{"metadatalist list", Request{Accept: codec.MediaJSON + asPOML}, Endpoint{Verb: List, Strict: true}, want{format: metadata, errors: indented}},
 		{"metadatalist get", Request{Accept: codec.MediaJSON + asPOML}, Endpoint{}, want{refused: true, errors: indented}},
-		{"metadatalist get custom", Request{Accept: codec.MediaJSON + asPOML}, Endpoint{Style: codec.Unstructured}, want{refused: true, errors: indented}},
 		{"metadatalist watch", Request{Accept: codec.MediaJSON + asPOML}, Endpoint{Verb: Watch}, want{refused: true, errors: indented}},
 		{"metadata v1beta1", Request{Accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1beta1"}, Endpoint{Verb: List},
 			want{format: codec.Format{Shape: codec.Metadata, MetaVersion: codec.MetaV1beta1}, errors: indented}},
 		{"metadata yaml", Request{Accept: codec.MediaYAML + asPOML}, Endpoint{Verb: List}, want{format: codec.Format{Encoding: codec.YAML, Shape: codec.Metadata}, errors: indented}},
-		{"metadata then json", Request{Accept: codec.MediaJSON + asPOM + "," + codec.MediaJSON}, Endpoint{}, want{format: metadata, errors: json}},
 		{"stream on get", Request{Accept: "application/json;stream=watch"}, Endpoint{}, want{format: json}},
-		{"stream on yaml", Request{Accept: "application/yaml;stream=watch"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"stream foo", Request{Accept: "application/json;stream=foo"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"stream foo then yaml", Request{Accept: "application/json;stream=foo, application/yaml"}, Endpoint{}, want{format: yaml, errors: yaml}},
 		{"sv v1", Request{Accept: "application/json;sv=v1"}, Endpoint{}, want{format: json, errors: indented}},
-		{"sv v2", Request{Accept: "application/json;sv=v2"}, Endpoint{}, want{refused: true, errors: indented}},
 		{"pretty accept", Request{Accept: "application/json;pretty=1"}, Endpoint{}, want{format: indented, errors: indented}},
-		{"pretty true is not 1", Request{Accept: "application/json;pretty=true"}, Endpoint{}, want{format: json}},
 		{"pretty on watch", Request{Accept: "application/json;pretty=1", Pretty: "true", UserAgent: "curl/8"}, Endpoint{Verb: Watch}, want{format: json, errors: indented}},
 		{"pretty on yaml", Request{Accept: "application/yaml;pretty=1"}, Endpoint{}, want{format: yaml, errors: yaml}},
 		{"pretty curl", Request{UserAgent: "curl/8.1"}, Endpoint{}, want{format: indented, errors: indented}},
-		{"pretty wget", Request{UserAgent: "Wget/1"}, Endpoint{}, want{format: indented, errors: indented}},
 		{"pretty browser", Request{UserAgent: "Mozilla/5.0 (X11)"}, Endpoint{}, want{format: indented, errors: indented}},
 		{"pretty old browser", Request{UserAgent: "Mozilla/4.0"}, Endpoint{}, want{format: json}},
-		{"pretty capital curl", Request{UserAgent: "Curl/8"}, Endpoint{}, want{format: json}},
 		{"pretty curl off", Request{UserAgent: "curl/8", Pretty: "false"}, Endpoint{}, want{format: json}},
 		{"pretty curl nonsense", Request{UserAgent: "curl/8", Pretty: "yes"}, Endpoint{}, want{format: json}},
-		{"pretty T", Request{Pretty: "T"}, Endpoint{}, want{format: indented, errors: indented}},
 		{"pretty accept beats query", Request{Accept: "application/json;pretty=1", Pretty: "false"}, Endpoint{}, want{format: indented, errors: indented}},
 		{"pretty table", Request{Accept: codec.MediaJSON + asTable, Pretty: "1"}, Endpoint{}, want{format: codec.Format{Shape: codec.Table, Pretty: true}, errors: indented}},
-		{"charset", Request{Accept: "application/json;charset=utf-8"}, Endpoint{}, want{format: json}},
 		{"capitals", Request{Accept: "Application/JSON"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"capitals custom", Request{Accept: "Application/JSON"}, Endpoint{Style: codec.Unstructured}, want{refused: true, errors: indented}},
 		{"tab is not trimmed", Request{Accept: "\tapplication/json"}, Endpoint{}, want{refused: true, errors: indented}},
 		{"spaces are trimmed", Request{Accept: "  application/json  ;  q=1 , text/html"}, Endpoint{}, want{format: json}},
 		{"q ignored by the router", Request{Accept: "text/html, */*;q=0"}, Endpoint{}, want{format: json}},
 		{"q zero", Request{Accept: "application/json;q=0"}, Endpoint{}, want{format: json}},
-		{"q above one", Request{Accept: "application/json;q=1.5,application/yaml"}, Endpoint{}, want{format: json}},
-		{"q nonsense", Request{Accept: "application/json;q=abc,application/yaml;q=0.1"}, Endpoint{}, want{format: yaml, errors: yaml}},
-		{"q order", Request{Accept: "application/json;q=0.1,application/yaml;q=0.2"}, Endpoint{}, want{format: yaml, errors: yaml}},
-		{"wildcard first", Request{Accept: "*/*, application/yaml"}, Endpoint{}, want{format: yaml, errors: yaml}},
-		{"two equals in a parameter", Request{Accept: "application/json;stream=foo=bar"}, Endpoint{}, want{format: json}},
 		{"half star", Request{Accept: "*/json"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"half star custom", Request{Accept: "*/json"}, Endpoint{Style: codec.Unstructured}, want{refused: true, errors: indented}},
 		{"only commas", Request{Accept: ",,,"}, Endpoint{}, want{refused: true, errors: indented}},
-		{"only commas custom", Request{Accept: ",,,"}, Endpoint{Style: codec.Unstructured}, want{refused: true, errors: indented}},
-		{"three parts", Request{Accept: "application/json/x"}, Endpoint{Style: codec.Unstructured}, want{refused: true, errors: indented}},
-		{"cbor-seq get", Request{Accept: "application/cbor-seq"}, Endpoint{CBOR: true}, want{refused: true, errors: indented}},
 		{"cbor-seq watch", Request{Accept: "application/cbor-seq"}, Endpoint{CBOR: true, Verb: Watch}, want{refused: true, errors: indented}},
 		{"cbor-seq then json watch", Request{Accept: "application/cbor-seq,application/json"}, Endpoint{CBOR: true, Verb: Watch}, want{format: json}},
 		{"table cbor", Request{Accept: codec.MediaCBOR + asTable}, Endpoint{CBOR: true, Verb: List}, want{refused: true, errors: indented}},
@@ -281,10 +237,28 @@ func serializers(cbor bool) []runtime.SerializerInfo {
 	return infos
 }
 
+// oddAccepts are headers whose clauses are refused or read in unexpected ways.
+var oddAccepts = []string{
+	codec.MediaCBOR, "text/html", "application/cbor, application/json;q=0.9", codec.MediaYAML,
+	"application/*;q=0.9, application/yaml;q=0.1", codec.MediaProtobuf + asPOM, "*/*" + asTable,
+	`application/json;as="Table";g=meta.k8s.io;v=v1`, "application/json;as=Table;g=meta.k8s.io;v=v2",
+	"application/json;as=Table;g=x;v=v1", "application/json;as=Table", "application/json;g=meta.k8s.io",
+	"application/json;v=v1", "application/json;as=", "application/json;as=Status;g=meta.k8s.io;v=v1",
+	codec.MediaJSON + asTable, codec.MediaJSON + asPOM, codec.MediaJSON + asPOML,
+	codec.MediaJSON + asPOM + "," + codec.MediaJSON, "application/yaml;stream=watch", "application/json;stream=foo",
+	"application/json;stream=foo, application/yaml", "application/json;sv=v2", "application/json;pretty=true",
+	"application/json;charset=utf-8", "Application/JSON", "application/json;q=1.5,application/yaml",
+	"application/json;q=abc,application/yaml;q=0.1", "application/json;q=0.1,application/yaml;q=0.2",
+	"*/*, application/yaml", "application/json;stream=foo=bar", "*/json", ",,,", "application/json/x",
+	"application/cbor-seq",
+}
+
 // FuzzChoose compares the choice of a clause, for objects and for errors, with the apiserver's code.
 func FuzzChoose(f *testing.F) {
-	for _, a := range commonAccepts {
-		f.Add(a, true, true)
+	for _, a := range append(commonAccepts, oddAccepts...) {
+		for i := range 4 {
+			f.Add(a, i&1 == 0, i&2 == 0)
+		}
 	}
 	f.Add("a/b;q=1,*/*;q=.5,application/*,application/yaml;q=0.1,text/*", false, true)
 	f.Add(strings.Repeat("*/*;q=0.1,application/yaml;q=0.2,application/*,", 9), false, true)
@@ -305,19 +279,4 @@ func FuzzChoose(f *testing.F) {
 			t.Errorf("%q as error: got %+v %v, want %+v %v", accept, got, gotOK, want, ok)
 		}
 	})
-}
-
-func BenchmarkFormat(b *testing.B) {
-	for _, row := range []struct{ name, accept string }{
-		{"client-go", "application/vnd.kubernetes.protobuf,application/json"},
-		{"kubectl", commonAccepts[12]},
-		{"uncommon", "application/json;q=0.3, application/vnd.kubernetes.protobuf;q=0.4"},
-	} {
-		b.Run(row.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Format(Request{Accept: row.accept, UserAgent: "x"}, Endpoint{Verb: List})
-			}
-		})
-	}
 }

@@ -29,7 +29,7 @@ type match struct {
 	encoding codec.Encoding
 	convert  conversion
 	pretty   bool
-	drop     string // what is left out: metadata.managedFields, or what rules without drop do not know
+	drop     string // the value of the parameter: metadata.managedFields, or any other that rules without drop ignore
 }
 
 func rulesFor(e Endpoint) rules {

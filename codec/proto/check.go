@@ -90,8 +90,8 @@ func (tc *transcoder) check(b []byte, p *plan) error {
 	return nil
 }
 
-// checkValue checks one value: a field, an element of a slice or a value of a map. Values that are not written as they are
-// are written into scratch space.
+// checkValue checks one value: a field, an element of a slice or a value of a map. Values that are not
+// written as they are are written into scratch space.
 func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *plan) (err error) {
 	switch {
 	case o == opMessage, o == opInline, o == opSchemaOrBool, o == opSchemaOrArray, o == opSchemaOrStrings:

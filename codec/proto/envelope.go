@@ -18,8 +18,8 @@ const (
 // allBytes are wire types of fields that are all text, bytes or messages.
 var allBytes = []uint8{wireBytes, wireBytes, wireBytes, wireBytes}
 
-// parsePair parses a message with two fields of text or bytes: a TypeMeta, an entry of a map, or a WatchEvent. Unknown
-// fields are ignored.
+// parsePair parses a message with two fields of text or bytes: a TypeMeta, an entry of a map, or a
+// WatchEvent. Unknown fields are ignored.
 func parsePair(b []byte) (first, second []byte, err error) {
 	err = walk(b, allBytes[:2], false, func(f field, v []byte) {
 		if f.num == 1 {

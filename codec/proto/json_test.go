@@ -125,11 +125,3 @@ func TestGoldenFilesOfOlderReleasesEncodeOrAreRejected(t *testing.T) {
 		t.Logf("%s: %d", version, same)
 	}
 }
-
-func BenchmarkLookup(b *testing.B) {
-	for b.Loop() {
-		if _, ok := Lookup("v1", "Pod"); !ok {
-			b.Fatal("no pods")
-		}
-	}
-}

@@ -23,8 +23,8 @@ const (
 // maxTiny is the largest argument that fits into the first byte of a CBOR item.
 const maxTiny = 23
 
-// openObject begins an object whose number of members is not known yet, to be ended with closeObject. In CBOR it leaves a byte
-// free for the head.
+// openObject begins an object whose number of members is not known yet, to be ended with closeObject. In
+// CBOR it leaves a byte free for the head.
 func (to notation) openObject(dst []byte) []byte {
 	if to == asCBOR {
 		return append(dst, 0)
@@ -40,7 +40,8 @@ func (to notation) closeObject(dst []byte, start, n int) []byte {
 	return setHead(dst, start, cbor.Map, n)
 }
 
-// setHead replaces the byte at start, which was left free, by the head of a CBOR item, whose content is everything after it.
+// setHead replaces the byte at start, which was left free, by the head of a CBOR item, whose content is
+// everything after it.
 func setHead(dst []byte, start int, m cbor.Major, n int) []byte {
 	if n <= maxTiny {
 		dst[start] = byte(m) | byte(n)
@@ -159,9 +160,10 @@ func (to notation) appendEmbedded(dst, js []byte) ([]byte, error) {
 	return cbor.AppendFromJSON(dst, js)
 }
 
-// appendObjects appends the object at js[i], which json.IsObjects has accepted, as CBOR, and returns the index after it,
-// or -1 if its names do not ascend, so that some may be duplicates. Managed fields are half of the metadata of many
-// objects, and by way of Go values they would take as long as all the rest of a pod.
+// appendObjects appends the object at js[i], which json.IsObjects has accepted, as CBOR, and returns the
+// index after it, or -1 if its names do not ascend, so that some may be duplicates. Managed fields are
+// half of the metadata of many objects, and by way of Go values they would take as long as all the rest of
+// a pod.
 func appendObjects(dst, js []byte, i int) ([]byte, int) {
 	start, n := len(dst), 0
 	dst = append(dst, 0)

@@ -68,8 +68,8 @@ func hasWrongMetaType(f field) bool {
 	return f.typ != wireBytes && f.num < 64 && 1<<f.num&known != 0
 }
 
-// objectMetaBytes returns the ObjectMeta message of a raw object, or nil if there is none. Error: ErrForm for a message in
-// several parts.
+// objectMetaBytes returns the ObjectMeta message of a raw object, or nil if there is none. Error: ErrForm
+// for a message in several parts.
 func objectMetaBytes(raw []byte) (meta []byte, err error) {
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)

@@ -39,8 +39,8 @@ func (s *Schema) New() Object {
 // A kindKey identifies a kind as an envelope does.
 type kindKey struct{ apiVersion, kind string }
 
-// compiled holds the schemas that have been asked for; nil for a kind that cannot be compiled. Plans are shared between
-// kinds and refer to each other, so no plan may be read before the compiler has finished.
+// compiled holds the schemas that have been asked for; nil for a kind that cannot be compiled. Plans are
+// shared between kinds and refer to each other, so no plan may be read before the compiler has finished.
 var compiled = struct {
 	mu       sync.Mutex
 	compiler compiler

@@ -106,8 +106,8 @@ func fixed(b []byte, f field, n int) (field, error) {
 	return f, nil
 }
 
-// walk calls do with each field of b that has a number up to len(types), and its payload. types has their wire types. Other
-// fields are skipped, or ErrUnknownField if strict.
+// walk calls do with each field of b that has a number up to len(types), and its payload. types has their
+// wire types. Other fields are skipped, or ErrUnknownField if strict.
 func walk(b []byte, types []uint8, strict bool, do func(f field, v []byte)) error {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)

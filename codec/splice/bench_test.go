@@ -1,8 +1,6 @@
 package splice
 
 import (
-	"bytes"
-	stdgzip "compress/gzip"
 	"io"
 	"testing"
 )
@@ -40,31 +38,5 @@ func BenchmarkSplice(b *testing.B) {
 			}
 		}
 		_, _ = io.Discard.Write(s.End(nil))
-	}
-}
-
-// BenchmarkEvent adds an event of a pod to a stream, as each watch does.
-func BenchmarkEvent(b *testing.B) {
-	block := Gzip.Compress(nil, text(7700))
-	packed := block.Pack(nil)
-	s := NewStream(Gzip)
-	for b.Loop() {
-		event := Unpack(packed)
-		s.Add(&event)
-	}
-}
-
-// BenchmarkApiserverGzip compresses the same list in the way of the apiserver: with compress/gzip
-// at level 1.
-func BenchmarkApiserverGzip(b *testing.B) {
-	data := text(segment)
-	b.SetBytes(300 * segment)
-	for b.Loop() {
-		var out bytes.Buffer
-		w, _ := stdgzip.NewWriterLevel(&out, 1)
-		for range 300 {
-			_, _ = w.Write(data)
-		}
-		_ = w.Close()
 	}
 }

@@ -63,9 +63,10 @@ var builtins = func() map[groupVersionKind][]*Columns {
 	return m
 }()
 
-// Builtin returns the columns of one of the apiserver's own kinds that have the given definitions, the columnDefinitions of
-// its Tables; ok is false if no known release serves them, whatever their descriptions. The core group is "". The release is 38
-// for an apiserver of Kubernetes 1.38, and 0 if it is unknown: ok is then false for kinds whose cells depend on it.
+// Builtin returns the columns of one of the apiserver's own kinds that have the given definitions, the
+// columnDefinitions of its Tables; ok is false if no known release serves them, whatever their
+// descriptions. The core group is "". The release is 38 for an apiserver of Kubernetes 1.38, and 0 if it
+// is unknown: ok is then false for kinds whose cells depend on it.
 func Builtin(group, version, kind string, release int, definitions json.Value) (c *Columns, ok bool) {
 	for _, known := range builtins[groupVersionKind{group, version, kind}] {
 		if c, ok := known.As(definitions); ok {

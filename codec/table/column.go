@@ -60,8 +60,9 @@ var (
 	ageColumn  = text("Age", ageCell)
 )
 
-// describedAs returns the column with the description that the apiserver prints; ok is false if a CRD describes the column
-// otherwise. The apiserver may lag behind the CRD, or be of a release that has other words.
+// describedAs returns the column with the description that the apiserver prints; ok is false if a CRD
+// describes the column otherwise. The apiserver may lag behind the CRD, or be of a release that has other
+// words.
 func (c column) describedAs(doc string) (_ column, ok bool) {
 	switch {
 	case c.path == "":

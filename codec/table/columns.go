@@ -55,8 +55,8 @@ func (c *Columns) with(r rules) *Columns {
 	return c
 }
 
-// As returns the columns with the descriptions of definitions, the columnDefinitions of a Table of the apiserver; ok is false
-// if the apiserver's columns differ in anything else.
+// As returns the columns with the descriptions of definitions, the columnDefinitions of a Table of the
+// apiserver; ok is false if the apiserver's columns differ in anything else.
 func (c *Columns) As(definitions json.Value) (_ *Columns, ok bool) {
 	columns, i := slices.Clone(c.columns), 0
 	for _, d := range definitions.Elements {

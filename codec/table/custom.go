@@ -18,8 +18,9 @@ type PrinterColumn struct {
 	JSONPath    string `json:"jsonPath"`
 }
 
-// Custom returns the columns of a CRD version: Name, then the declared columns, or Age if none are declared. Columns
-// that the CRD does not describe have no description yet, see As. Error: ErrPath, for a JSONPath that is not evaluated here.
+// Custom returns the columns of a CRD version: Name, then the declared columns, or Age if none are
+// declared. Columns that the CRD does not describe have no description yet, see As. Error: ErrPath, for a
+// JSONPath that is not evaluated here.
 func Custom(declared []PrinterColumn) (*Columns, error) {
 	implied := len(declared) == 0
 	if implied {

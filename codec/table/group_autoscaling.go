@@ -2,8 +2,8 @@ package table
 
 import "sluice/codec/json"
 
-// Tables of version 1 are left to the apiserver: that version does not record the order of the metrics, nor whether an amount is
-// zero or missing.
+// Tables of version 1 are left to the apiserver: that version does not record the order of the metrics,
+// nor whether an amount is zero or missing.
 var autoscalingGroup = group{"autoscaling", []kind{
 	{"HorizontalPodAutoscaler", versions("v2"), usual(
 		text("Reference", reference("/", path("spec", "scaleTargetRef"), "kind", "name")),

@@ -13,15 +13,15 @@ import (
 	"sluice/codec/json"
 )
 
-// The limits of the columns of a CRD, of which somebody may declare a thousand that each print an object, or search all of
-// it. With columns beyond the first four all Tables of the resource pass, and with a row beyond maxRow until the store is
-// filled anew.
+// The limits of the columns of a CRD, of which somebody may declare a thousand that each print an object,
+// or search all of it. Beyond the first three all Tables of the resource pass, and beyond maxRow until the
+// store is filled anew.
 const (
 	maxColumns = 32
 	maxPath    = 1 << 10 // bytes: the parser takes stack for each step
 	maxSteps   = 32      // nodes: each leading member may read the object once
-	// maxRow is the highest cost of a row: each byte that a column reads or prints once, and each that the library evaluates
-	// libraryCost times for each step.
+	// maxRow is the highest cost of a row: each byte that a column reads or prints once, and each that the
+	// library evaluates libraryCost times for each step.
 	maxRow      = 4 << 20
 	libraryCost = 8
 )
@@ -68,15 +68,15 @@ func compilePath(path string) (*columnPath, error) {
 	return c, nil
 }
 
-// accept reports whether a node gives the same values in the same order every time, every value is a part of the object,
-// and the path is within its limits. Inside filters, literals are values too.
+// accept reports whether a node gives the same values in the same order every time, every value is a part
+// of the object, and the path is within its limits. Inside filters, literals are values too.
 //
 // Wildcards and recursive descent follow the iteration order of Go maps. Identifiers are the
 // keywords range and end, which change the state of the library's evaluator and make it unsafe for
 // concurrent use. [*] is an array slice, not a wildcard.
 //
-// Each step leads deeper into the object, so slices and filters give each value once. Unions, which repeat values, are
-// refused.
+// Each step leads deeper into the object, so slices and filters give each value once. Unions, which repeat
+// values, are refused.
 func (c *columnPath) accept(n jsonpath.Node, literals bool) bool {
 	if c.steps++; c.steps > maxSteps {
 		return false

@@ -41,10 +41,10 @@ func selectorCell(path ...string) cell {
 	})
 }
 
-// readSelector decodes a label selector. The apiserver checks its keys and values when it prints it, by code of apimachinery:
-// objects written by older versions may contain invalid ones.
+// readSelector decodes a label selector. The apiserver checks its keys and values when it prints it, by
+// code of apimachinery: objects written by older versions may contain invalid ones.
 func readSelector(v json.Value) *metav1.LabelSelector {
 	s := &metav1.LabelSelector{}
-	_ = stdjson.Unmarshal(v, s) // what is absent or has the wrong type stays empty
+	_ = stdjson.Unmarshal(v, s) // absent fields, and those of the wrong type, stay empty
 	return s
 }

@@ -14,7 +14,7 @@ type row struct {
 	ageless bool  // ages are left out, and their places kept in ages
 	ages    []Age // of the caller
 	err     error // the first error; the cells are then invalid
-	left    int   // what may still be spent; see spend
+	left    int   // the cost that the row may still have; see spend
 	older   bool  // cells are printed as by the releases before cellsSince
 
 	object, meta, spec, status json.Value

@@ -19,7 +19,8 @@ const maxDepth = 128
 // AppendFromJSON appends one JSON value as a YAML document that ends in a newline. A longer one than MaxObject is
 // printed member by member, and its lists item by item.
 //
-// The error is json.ErrSyntax, json.ErrDepth, json.ErrSize, or an error of the library; dst is then returned unchanged.
+// The error is json.ErrSyntax, json.ErrDepth, json.ErrSize, or an error of the library; dst is then
+// returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	if len(src) <= MaxObject {
 		return appendYAML(dst, src)
