@@ -201,7 +201,7 @@ const live = `new Promise(done => {
 })`
 
 // broken yields the addresses and numbers that a line break parts.
-const broken = `[...document.querySelectorAll("td, dt, dd")].filter(e => {
+const broken = `[...document.querySelectorAll("td, dt, dd, .address")].filter(e => {
   if (e.className === "text" && !/\d+\.\d+\.\d+\.\d+/.test(e.textContent)) return false;
   const range = document.createRange();
   range.selectNodeContents(e);
