@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 
 	"github.com/elazarl/goproxy"
@@ -26,28 +27,19 @@ func newRefusal(code int32, reason metav1.StatusReason, text string) refusal {
 // response returns the response, after which the connection is closed. The message is also the reason
 // phrase: that is all that net/http, and so kubectl, shows of the response to a CONNECT.
 func (f refusal) response() *http.Response {
-	body := f.body()
-	return &http.Response{
-		StatusCode: int(f.Code), Status: fmt.Sprintf("%d %s: %s", f.Code, http.StatusText(int(f.Code)), f.Message),
-		ProtoMajor: 1, ProtoMinor: 1, Header: f.header(),
-		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
-	}
-}
-
-func (f refusal) header() http.Header {
-	h := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-cache, private"}, "Connection": {"close"}}
-	if f.Code == http.StatusServiceUnavailable {
-		h.Set("Retry-After", "1")
-	}
-	return h
-}
-
-func (f refusal) body() []byte {
 	body, err := json.Marshal(f.Status)
 	if err != nil {
 		panic(err) // a Status of strings and a number
 	}
-	return append(body, '\n')
+	body = append(body, '\n')
+	h := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-cache, private"}, "Connection": {"close"}}
+	if f.Code == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
+	}
+	return &http.Response{
+		StatusCode: int(f.Code), Status: fmt.Sprintf("%d %s: %s", f.Code, http.StatusText(int(f.Code)), f.Message),
+		ProtoMajor: 1, ProtoMinor: 1, Header: h, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
+	}
 }
 
 // refusePlain refuses a request for an absolute URL, by which clients ask a proxy for http URLs.
@@ -60,12 +52,8 @@ func (p *Proxy) refusePlain(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request
 // misdirected refuses a request that was meant for a server and not for a proxy.
 func (p *Proxy) misdirected(w http.ResponseWriter, r *http.Request) {
 	p.refused(r, decisionNotConnect)
-	f := newRefusal(http.StatusMisdirectedRequest, metav1.StatusReasonInvalid,
-		message.ProxyAddress.Say(p.onlyAPI()))
-	h := w.Header()
-	for name, values := range f.header() {
-		h[name] = values
-	}
-	w.WriteHeader(int(f.Code))
-	_, _ = w.Write(f.body()) // an error means that the client is gone
+	resp := newRefusal(http.StatusMisdirectedRequest, metav1.StatusReasonInvalid, message.ProxyAddress.Say(p.onlyAPI())).response()
+	maps.Copy(w.Header(), resp.Header)
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(w, resp.Body) // an error means that the client is gone
 }

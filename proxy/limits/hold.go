@@ -71,6 +71,30 @@ func (h *Hold) resize(bytes int64) (revoked []*Hold, err error) {
 	return revoked, nil
 }
 
+// Reserve makes the hold one of at least so many bytes, as Resize does.
+func (h *Hold) Reserve(bytes int64) error {
+	if bytes <= h.size() {
+		return nil
+	}
+	return h.Resize(bytes)
+}
+
+// Shrink gives back all but so many bytes.
+func (h *Hold) Shrink(bytes int64) {
+	if bytes < h.size() {
+		_ = h.Resize(bytes)
+	}
+}
+
+func (h *Hold) size() int64 {
+	if h == nil {
+		return 0
+	}
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	return h.bytes
+}
+
 // Release gives everything back. It may be called again.
 func (h *Hold) Release() { _ = h.Resize(0) }
 

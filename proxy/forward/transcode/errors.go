@@ -20,7 +20,7 @@ const (
 // the client. One that cannot be transcoded passes as it is: its content matters more than its
 // format.
 func (e *Exchange) transcodeError(resp *http.Response) *http.Response {
-	if resp.Header.Get("Content-Encoding") != "" || e.memory.reserve(errorReserve) != nil {
+	if resp.Header.Get("Content-Encoding") != "" || e.memory.Reserve(errorReserve) != nil {
 		return resp
 	}
 	body, err := response.Peek(resp, maxError+1)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"sluice/proxy/limits"
 )
 
 // errEvent is returned for a watch event that cannot be transcoded.
@@ -25,7 +27,7 @@ const (
 // eventReader reads the values of a JSON stream, each as soon as its last byte has arrived. The decoder reads from it.
 type eventReader struct {
 	in       io.Reader
-	memory   *reservation
+	memory   *limits.Hold
 	decoder  *stdjson.Decoder
 	event    stdjson.RawMessage
 	read     int   // bytes in the decoder's buffer
@@ -33,7 +35,7 @@ type eventReader struct {
 	err      error // of Read
 }
 
-func newEventReader(in io.Reader, memory *reservation) *eventReader {
+func newEventReader(in io.Reader, memory *limits.Hold) *eventReader {
 	r := &eventReader{in: in, memory: memory}
 	r.decoder = stdjson.NewDecoder(r)
 	return r
@@ -48,7 +50,7 @@ func (r *eventReader) next() ([]byte, error) {
 		left := make([]byte, r.read)
 		_, _ = rest.Read(left)
 		r.decoder, r.event = stdjson.NewDecoder(io.MultiReader(bytes.NewReader(left), r)), nil
-		r.memory.release()
+		r.memory.Release()
 		r.reserved = 0
 	}
 	err := r.decoder.Decode(&r.event)
@@ -71,7 +73,7 @@ func (r *eventReader) Read(p []byte) (n int, err error) {
 		return 0, fmt.Errorf("%w: it has more than %d bytes", errEvent, maxEvent)
 	}
 	if size := growth * int64(r.read+len(p)); size > growth*maxIdleBuffer {
-		if err := r.memory.reserve(size); err != nil {
+		if err := r.memory.Reserve(size); err != nil {
 			return 0, err
 		}
 		r.reserved = size

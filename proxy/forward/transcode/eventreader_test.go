@@ -61,7 +61,7 @@ func TestEndlessEventIsGivenUp(t *testing.T) {
 		if n := int64(r.read); n > taken() || n > 2*maxEvent {
 			t.Errorf("%d bytes are read, %d are taken", n, taken())
 		}
-		memory.release()
+		memory.Release()
 		if n := taken(); n != 0 {
 			t.Errorf("%d bytes are taken", n)
 		}
@@ -80,8 +80,8 @@ func (zeros) Read(p []byte) (int, error) {
 
 // newReservation returns an empty reservation of an account that may take so many bytes, and a function that
 // returns how many it has taken.
-func newReservation(bytes int64) (*reservation, func() int64) {
+func newReservation(bytes int64) (*limits.Hold, func() int64) {
 	l := limits.NewLedger(bytes*4/3*16/15 + 16)
 	g, _ := l.Take(limits.Caller{Group: "jane", Name: "jane"}, 0)
-	return &reservation{grant: g}, func() int64 { return l.Usage().Held }
+	return g, func() int64 { return l.Usage().Held }
 }

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/codec"
+	"sluice/proxy/limits"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -25,7 +26,7 @@ type Exchange struct {
 	request *http.Request // as received, without hop-by-hop headers
 	info    *request.Info
 	target  *target
-	memory  reservation
+	memory  *limits.Hold
 	asked   bool // for JSON in place of the client's format
 }
 
@@ -41,7 +42,7 @@ func Begin(r *http.Request) *Exchange {
 		return nil
 	}
 	e := &Exchange{info: info, target: t}
-	e.memory.grant, _ = info.Account.Take(0)
+	e.memory, _ = info.Account.Take(0)
 	return e
 }
 
@@ -59,7 +60,7 @@ func eligible(r *http.Request, info *request.Info) bool {
 // End gives back the memory.
 func (e *Exchange) End() {
 	if e != nil {
-		e.memory.release()
+		e.memory.Release()
 	}
 }
 
@@ -110,7 +111,7 @@ func (e *Exchange) reserveResponse() error {
 	if e.request.Method == http.MethodGet {
 		return nil
 	}
-	return e.memory.reserve(writeReserve + writeReserveFactor*e.request.ContentLength)
+	return e.memory.Reserve(writeReserve + writeReserveFactor*e.request.ContentLength)
 }
 
 // askForJSON returns the request for a response in JSON.
@@ -129,7 +130,7 @@ func (e *Exchange) askForJSON() *http.Request {
 // finish returns the response for the client.
 func (e *Exchange) finish(resp *http.Response) (*http.Response, error) {
 	if bodiless(resp.StatusCode) || !isJSON(resp) {
-		e.memory.release()
+		e.memory.Release()
 		return resp, nil
 	}
 	out, err := e.transcode(resp)
@@ -143,7 +144,7 @@ func (e *Exchange) finish(resp *http.Response) (*http.Response, error) {
 		return nil, err
 	}
 	if out == resp {
-		e.memory.shrink(maxError) // of which transcode may have peeked
+		e.memory.Shrink(maxError) // of which transcode may have peeked
 	}
 	return out, nil
 }

@@ -1,7 +1,5 @@
 package transcode
 
-import "sluice/proxy/limits"
-
 // Limits of the memory that responses take, in bytes.
 const (
 	// maxResponse is the longest JSON response that is transcoded. Longer lists have to be paged.
@@ -22,33 +20,3 @@ const (
 // maxDepth is the nesting of the deepest response that is transcoded, in levels: indented, a
 // response grows with its depth. Objects of the API are far less deep.
 const maxDepth = 128
-
-// reservation is the memory that one request has taken from the account of its caller. It belongs to one
-// goroutine at a time.
-type reservation struct {
-	grant *limits.Hold
-	size  int64 // bytes
-}
-
-// reserve grows the reservation to at least n bytes. The error is an *limits.Refused.
-func (r *reservation) reserve(n int64) error {
-	if n <= r.size {
-		return nil
-	}
-	err := r.grant.Resize(n)
-	if err == nil {
-		r.size = n
-	}
-	return err
-}
-
-// shrink gives back all but n bytes.
-func (r *reservation) shrink(n int64) {
-	if n < r.size {
-		_ = r.grant.Resize(n)
-		r.size = n
-	}
-}
-
-// release gives everything back.
-func (r *reservation) release() { r.shrink(0) }

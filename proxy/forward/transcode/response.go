@@ -80,7 +80,7 @@ func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 	if size > maxTranscoded {
 		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, maxTranscoded)
 	}
-	if err := e.memory.reserve(int64(cap(body)) + size); err != nil {
+	if err := e.memory.Reserve(int64(cap(body)) + size); err != nil {
 		return nil, err
 	}
 	out, err := e.target.appendObject(make([]byte, 0, size), body, f)
@@ -121,14 +121,14 @@ func (e *Exchange) readAll(resp *http.Response) ([]byte, error) {
 		}
 		in = z
 	}
-	if err := e.memory.reserve(firstRead); err != nil {
+	if err := e.memory.Reserve(firstRead); err != nil {
 		return nil, err
 	}
 	body := make([]byte, 0, firstRead)
 	for {
 		if len(body) == cap(body) {
 			larger := min(2*cap(body), maxResponse+1)
-			if err := e.memory.reserve(int64(cap(body) + larger)); err != nil {
+			if err := e.memory.Reserve(int64(cap(body) + larger)); err != nil {
 				return nil, err
 			}
 			body = append(make([]byte, 0, larger), body...)
@@ -161,7 +161,7 @@ func (e *Exchange) replaceBody(resp *http.Response, body []byte, f codec.Format)
 	if coding != splice.Identity {
 		body = compress(coding, body)
 	}
-	e.memory.shrink(int64(cap(body)))
+	e.memory.Shrink(int64(cap(body)))
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	resp.ContentLength = int64(len(body))
 	resp.TransferEncoding = nil

@@ -12,6 +12,7 @@ import (
 	"sluice/codec/cbor"
 	"sluice/codec/json"
 	"sluice/codec/table"
+	"sluice/proxy/limits"
 	"sluice/proxy/request"
 )
 
@@ -21,7 +22,7 @@ func (e *Exchange) transcodeWatch(resp *http.Response) (*http.Response, error) {
 	if resp.Header.Get("Content-Encoding") != "" {
 		return resp, nil
 	}
-	stream, err := newWatchStream(resp.Body, e.target, e.info, &e.memory)
+	stream, err := newWatchStream(resp.Body, e.target, e.info, e.memory)
 	if err != nil {
 		return nil, cannotTranscode(err)
 	}
@@ -51,7 +52,7 @@ type watchStream struct {
 	err       error
 }
 
-func newWatchStream(body io.ReadCloser, t *target, info *request.Info, memory *reservation) (*watchStream, error) {
+func newWatchStream(body io.ReadCloser, t *target, info *request.Info, memory *limits.Hold) (*watchStream, error) {
 	r := &codec.Resource{
 		Group: info.APIGroup, Version: info.APIVersion, Style: codec.Unstructured, Source: codec.JSON, Columns: table.Default(),
 	}
@@ -90,7 +91,7 @@ func (s *watchStream) Read(p []byte) (int, error) {
 func (s *watchStream) fill() error {
 	if cap(s.buf) > maxIdleBuffer {
 		s.buf, s.out = nil, nil
-		s.events.memory.shrink(s.events.reserved)
+		s.events.memory.Shrink(s.events.reserved)
 	}
 	event, err := s.events.next()
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *watchStream) reserve(dst []byte, event json.Value) ([]byte, error) {
 	if size > maxTranscoded {
 		return dst, fmt.Errorf("%w: it would have more than %d bytes", errEvent, maxTranscoded)
 	}
-	if err := s.events.memory.reserve(s.events.reserved + size); err != nil {
+	if err := s.events.memory.Reserve(s.events.reserved + size); err != nil {
 		return dst, err
 	}
 	return make([]byte, 0, size), nil
