@@ -57,7 +57,7 @@ func TestVersionsThatADivergedStoreHasShownAreDiscarded(t *testing.T) {
 			run(t, d, Options{}, row.steps, func(t *testing.T, e *env) {
 				e.lookup()
 				pass(20 * time.Second)
-				if c := e.registry.Peek(d.GVR); c == nil || c.Store.Snapshot().Version != row.version {
+				if c, _ := e.registry.Look(d.GVR); c == nil || c.Store.Snapshot().Version != row.version {
 					t.Fatalf("no store at version %d; calls %v", row.version, e.Calls())
 				}
 				e.checkDiscarded(t, row.discarded)
@@ -83,7 +83,7 @@ func TestVersionsAreDiscardedBeforeTheStoreIsWithdrawn(t *testing.T) {
 		e.lookup()
 		pass(5 * time.Second)
 		e.CheckPlayed(t)
-		if e.registry.Peek(d.GVR) != nil || !e.registry.Discarded(t.Context(), d.GVR, 10) || e.registry.Discarded(t.Context(), d.GVR, 11) {
+		if c, _ := e.registry.Look(d.GVR); c != nil || !e.registry.Discarded(t.Context(), d.GVR, 10) || e.registry.Discarded(t.Context(), d.GVR, 11) {
 			t.Error("the version of the withdrawn store is not discarded, or another is")
 		}
 	})
@@ -108,7 +108,7 @@ func TestVersionsOfTheNextHistoryAreKnownWhileItHasNoStore(t *testing.T) {
 		r.room.setLimit(1)
 		r.room.enforce(time.Now())
 		pass(time.Minute)
-		if r.Peek(d.GVR) != nil {
+		if c, _ := r.Look(d.GVR); c != nil {
 			t.Fatal("the store is not stopped")
 		}
 		for version, want := range map[uint64]bool{49: true, 50: false, 60: false, 65: false, 100: true, 101: false} {

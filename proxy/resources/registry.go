@@ -119,28 +119,13 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource, user string) (*Cached
 
 // Look is Lookup without any effect: it starts nothing.
 func (r *Registry) Look(gvr schema.GroupVersionResource) (*CachedResource, string) {
-	r.mu.RLock()
-	runs := r.run != nil
-	r.mu.RUnlock()
-	e := r.entries.get(gvr)
-	_, absent := r.notCacheable.Get(gvr)
-	switch {
-	case r.exclude[gvr.GroupResource().String()]:
+	if r.exclude[gvr.GroupResource().String()] {
 		return nil, Excluded
-	case e != nil:
+	}
+	if e := r.entries.get(gvr); e != nil {
 		return e.resource()
-	case absent:
-		return nil, NotCacheable
-	case !runs:
-		return nil, NotRunning
 	}
 	return nil, NotInSync
-}
-
-// Peek is Look without the reason.
-func (r *Registry) Peek(gvr schema.GroupVersionResource) *CachedResource {
-	c, _ := r.Look(gvr)
-	return c
 }
 
 // start starts the reflector of a resource, unless a concurrent call already did. It returns why the
