@@ -233,10 +233,12 @@ func (l *Listener) makeRooms() {
 
 // makeRoom closes a connection if others wait for its place, and reports whether any wait.
 func (l *Listener) makeRoom() bool {
-	if _, _, waiting := l.places.Numbers(); waiting == 0 {
-		return false
-	}
+	_, _, waiting := l.places.Numbers()
 	l.mu.Lock()
+	if waiting == 0 {
+		defer l.mu.Unlock()
+		return len(l.waiting) > 0 // one is about to wait
+	}
 	victim := l.victim()
 	l.mu.Unlock()
 	if victim != nil {
