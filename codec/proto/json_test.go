@@ -95,6 +95,7 @@ func TestEveryKindCompiles(t *testing.T) {
 		m := mustLookup(t, apiVersion, kind)
 		checkJSON(t, m, raw(t, newObject(t, apiVersion, kind)))
 		checkJSON(t, m, nil)
+		checkCBOR(t, m, nil)
 		n++
 	}
 	t.Logf("%d kinds", n)

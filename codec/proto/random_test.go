@@ -7,7 +7,7 @@ import (
 )
 
 // fills is the number of random objects per kind.
-var fills = flag.Int("fills", 10, "random objects per kind")
+var fills = flag.Int("fills", 5, "random objects per kind")
 
 // kinds yields apiVersion and kind of every kind that Lookup knows, in no particular order.
 func kinds(yield func(apiVersion, kind string) bool) {
@@ -34,6 +34,9 @@ func eachFilled(t *testing.T, f func(t *testing.T, m *Schema, raw []byte)) {
 	}
 }
 
-func TestRandomObjectsEncodeToTheSameJSON(t *testing.T) {
-	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) { checkJSON(t, m, raw) })
+func TestRandomObjectsEncodeToTheSameValues(t *testing.T) {
+	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) {
+		checkJSON(t, m, raw)
+		checkCBOR(t, m, raw)
+	})
 }

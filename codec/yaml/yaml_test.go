@@ -25,8 +25,11 @@ func whole(t *testing.T, src []byte) string {
 
 func TestItemsAndMembersMakeTheList(t *testing.T) {
 	var items [][]byte
-	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
-		items = append(items, f.JSON)
+	size := 0
+	for _, f := range append(jsontest.Realistic(), jsontest.Corpus(t)...) {
+		if size += len(f.JSON); size < MaxObject*5/4 { // the oracle is slow
+			items = append(items, f.JSON)
+		}
 	}
 	meta := []byte(`{"resourceVersion":"1","continue":""}`)
 	list := []byte(`{"apiVersion":"v1","kind":"List","metadata":` + string(meta) + `,"items":[` + string(bytes.Join(items, []byte(","))) + `]}`)
