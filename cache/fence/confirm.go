@@ -83,7 +83,10 @@ func (f *proofs) prove(ctx context.Context) {
 				attempts.Go(func() { _, _ = f.takeInventory(ctx, inventoryTimeout) }) // after an error others are tried
 			}
 		case next.Do == OpenSecondWatch:
-			f.scheduleSecondWatch()
+			f.mu.Lock()
+			f.secondWatch.next = time.Now().Add(secondWatchInterval << f.secondWatch.barren)
+			f.stats.SecondWatches++
+			f.mu.Unlock()
 			attempts.Go(func() { f.runSecondWatch(ctx) })
 		default:
 			timer := time.NewTimer(max(next.For, time.Millisecond))

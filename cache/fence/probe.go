@@ -149,16 +149,12 @@ func (f *probes) ask(ctx context.Context) (uint64, error) {
 	defer cancel()
 	start := time.Now()
 	version, err := f.apiserver.Probe(ctx)
-	f.countProbe(time.Since(start))
-	return version, err
-}
-
-func (f *probes) countProbe(took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probedAt = time.Now()
 	f.stats.Probes++
-	f.charge(min(took, requestWork), 0, false)
+	f.charge(min(time.Since(start), requestWork), 0, false)
+	return version, err
 }
 
 // lastRefusal returns the refusal of the last probe that has failed.

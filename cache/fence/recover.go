@@ -78,19 +78,16 @@ func (f *recovery) mend(ctx context.Context) {
 		switch {
 		case err != nil:
 			idle = max(idle, mendRetry, retryDelay(err))
-		case !f.comesWithin(ctx, eventGrace, version) && f.recovers() && ctx.Err() == nil:
-			f.report(cache.ErrHeldBack)
-			return
+		default:
+			brief, cancel := context.WithTimeout(ctx, eventGrace)
+			_, err := f.confirm(brief, version)
+			cancel()
+			if err != nil && f.recovers() && ctx.Err() == nil {
+				f.report(cache.ErrHeldBack)
+				return
+			}
 		}
 	}
-}
-
-// comesWithin reports whether the newest state reaches a version before a time has passed.
-func (f *recovery) comesWithin(ctx context.Context, limit time.Duration, version uint64) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	_, err := f.confirm(ctx, version)
-	return err == nil
 }
 
 // retryInterval is the time until the first attempt to end a stall.

@@ -22,14 +22,6 @@ const (
 	secondWatchLimit = 5 * time.Second
 )
 
-// scheduleSecondWatch counts a second watch that starts now, and sets when the next one may.
-func (f *proofs) scheduleSecondWatch() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.secondWatch.next = time.Now().Add(secondWatchInterval << f.secondWatch.barren)
-	f.stats.SecondWatches++
-}
-
 // runSecondWatch proves that the store is complete by the bookmarks of a second watch from the store's
 // version: the apiserver has no event between the last one that this watch delivered and the
 // bookmark behind it. Errors are ignored, because another second watch starts later.

@@ -74,23 +74,16 @@ func (l *contents) itemsSize(e *encode.Segments) (size int, err error) {
 		return 0, nil
 	}
 	var scratch []byte
-	measure := func(o *tree.Object) error {
-		n, ok := e.Format.ItemSize(o.Data)
-		if !ok {
-			item, err := e.Append(scratch[:0], o, false)
-			if err != nil {
-				return err
-			}
-			n, scratch = len(item), item
-		}
-		size += n
-		return nil
-	}
 	for r := range l.runs {
 		for _, o := range r.Objects() {
-			if err := measure(o); err != nil {
-				return 0, err
+			n, ok := e.Format.ItemSize(o.Data)
+			if !ok {
+				if scratch, err = e.Append(scratch[:0], o, false); err != nil {
+					return 0, err
+				}
+				n = len(scratch)
 			}
+			size += n
 		}
 	}
 	return size, nil

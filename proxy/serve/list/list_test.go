@@ -175,7 +175,7 @@ func TestListThatCannotBeEncodedPassesUntilItsFirstByte(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of %d %s", row.broken, row.objects, row.coding), func(t *testing.T) {
 			e := handlertest.New(t, servetest.Foos(row.objects), serve.Options{Encoded: tree.NewBudget(1 << 30)})
 			broken := servetest.Foo(row.broken, uint64(row.objects+1))
-			broken.Data = []byte(`{"metadata":`)
+			broken.Data = []byte(`{"metadata":{"labels":1}}`)
 			e.Apply(cache.Modified, broken)
 			w := httptest.NewRecorder()
 			w.Header().Set("Outer", "filter")

@@ -103,11 +103,25 @@ const (
 // Info and Verb. Requests that the apiserver would refuse pass, so that the client gets the error of the apiserver.
 func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	p := &Plan{Query: Query{Info: info}, Indexes: o.Indexes, resources: o.Resources}
-	if err := p.checkRequest(r); err != nil {
-		return p, err
+	verb, reads := negotiate.ParseVerb(info.Verb)
+	p.Verb = verb
+	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
+	switch {
+	case r.Method != http.MethodGet || !reads || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != named:
+		return p, outcome.NotARead
+	case info.User == "" && !info.Unreviewed():
+		return p, outcome.UnknownCaller
 	}
-	if err := p.parseRead(); err != nil {
-		return p, err
+	read, err := info.Read()
+	p.Read, p.LargeSelector = read, errors.Is(err, request.ErrLargeSelector)
+	switch {
+	case p.LargeSelector:
+	case errors.Is(err, request.ErrAmbiguousScope):
+		return p, outcome.WrongScope
+	case err != nil:
+		return p, outcome.UnservedOptions
+	default:
+		info.Name = read.RequiredName()
 	}
 	if err := p.parseOptions(); err != nil {
 		return p, err
@@ -150,40 +164,6 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
 		return err
 	}
 	return p.selectObjects()
-}
-
-// checkRequest accepts a get, list or watch of a whole resource by a caller that is authenticated, or could not be.
-func (q *Query) checkRequest(r *http.Request) error {
-	info := q.Info
-	verb, read := negotiate.ParseVerb(info.Verb)
-	q.Verb = verb
-	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
-	plain := r.Method == http.MethodGet && read && !info.Upgrade && info.CanonicalPath() && (len(info.Parts) == 2) == named
-	switch {
-	case !plain:
-		return outcome.NotARead
-	case info.User == "" && !info.Unreviewed():
-		return outcome.UnknownCaller
-	}
-	return nil
-}
-
-// parseRead parses the selection of the request.
-func (q *Query) parseRead() error {
-	read, err := q.Info.Read()
-	if q.LargeSelector = errors.Is(err, request.ErrLargeSelector); q.LargeSelector {
-		err = nil
-	}
-	switch {
-	case errors.Is(err, request.ErrAmbiguousScope):
-		return outcome.WrongScope
-	case err != nil:
-		return outcome.UnservedOptions
-	}
-	if q.Read = read; !q.LargeSelector {
-		q.Info.Name = read.RequiredName()
-	}
-	return nil
 }
 
 // lookup finds the cached resource.

@@ -21,7 +21,7 @@ import (
 // brokenFoo is an object that can be written only as it is stored.
 func brokenFoo(i int, version uint64) *tree.Object {
 	o := servetest.Foo(i, version)
-	o.Data = []byte(`{"metadata":`)
+	o.Data = []byte(`{"metadata":{"labels":1}}`)
 	return o
 }
 
