@@ -18,8 +18,8 @@ const (
 	dictionaryBytes, dictionaryEvents = 128 << 10, 16 << 10
 	// markPiece is how many marks are looked at under one lock.
 	markPiece = 16 << 10
-	// unpackPiece is how many events a cursor decodes at once.
-	unpackPiece = 16
+	// unpackPiece is about how many bytes of events a reader has decoded at once, but for a longer one.
+	unpackPiece = 64 << 10
 	// archivedBytes is about how much memory an archived event takes besides its content, with its part of the dictionary.
 	archivedBytes = 88
 )
@@ -28,18 +28,19 @@ const (
 // is compressed by itself, against a dictionary of others from the same time, so that a watch which resumes decodes only
 // events of its scope. Its store's mutex guards it.
 type archive struct {
-	events  []archived // by position, from trimmed+1 on
-	marks   []marks    // of the scopes that they concern; apart from them, since cursors look at many
-	trimmed uint64     // position of the newest event that was removed
-	bytes   int64      // memory
+	events  []archivedEvent // by position, from trimmed+1 on
+	marks   []marks         // of the scopes that they concern; apart from them, since cursors look at many
+	trimmed uint64          // position of the newest event that was removed
+	bytes   int64           // memory
 }
 
-// archived is an event of an archive.
-type archived struct {
+// archivedEvent is an event of an archive.
+type archivedEvent struct {
 	content    []byte // a compressed content
 	dictionary *dictionary
 	rv         uint64
-	at         int64 // Unix nanoseconds
+	at         int64  // Unix nanoseconds
+	length     uint32 // of the content, not compressed
 	typ        Type
 	shares     bool
 }
@@ -54,42 +55,47 @@ type content struct {
 }
 
 // isAfter is Event.isAfter.
-func (a *archived) isAfter(version uint64) bool { return a.rv > version || a.rv == version && a.shares }
+func (a *archivedEvent) isAfter(version uint64) bool {
+	return a.rv > version || a.rv == version && a.shares
+}
 
-func (a *archive) add(e archived, of marks) {
+func (a *archive) add(e archivedEvent, of marks) {
 	a.events, a.marks = append(a.events, e), append(a.marks, of)
 	a.bytes += e.size()
 }
 
 // pop removes and returns the oldest event, which must exist.
-func (a *archive) pop() (archived, marks) {
+func (a *archive) pop() (archivedEvent, marks) {
 	e, of := a.events[0], a.marks[0]
-	a.events[0] = archived{}
+	a.events[0] = archivedEvent{}
 	a.events, a.marks = a.events[1:], a.marks[1:]
+	if len(a.events) == 0 {
+		a.events, a.marks = nil, nil // the arrays are as long as the archive was
+	}
 	a.trimmed++
 	a.bytes -= e.size()
 	return e, of
 }
 
-func (a *archived) size() int64 { return int64(len(a.content)) + archivedBytes }
+func (a *archivedEvent) size() int64 { return int64(len(a.content)) + archivedBytes }
 
 // since returns the index of the first event that a reader of a state at version may lack.
 func (a *archive) since(version uint64) int {
 	return sort.Search(len(a.events), func(i int) bool { return a.events[i].isAfter(version) })
 }
 
-// find returns events of a scope which follow position and which a reader at version may lack, at most so many, and the position
-// of the last event that it has looked at.
-func (a *archive) find(s Scope, position, version uint64, most int) (found []*Event, packed []archived, last uint64) {
-	m, first := s.mark(), int(position-a.trimmed)
-	for i := first; i < min(first+markPiece, len(a.events)) && len(found) < most; i++ {
+// find returns events of a scope which follow position and which a reader at version may lack, at most so many and unpackPiece
+// bytes, and the position of the last event that it has looked at.
+func (a *archive) find(s Scope, position, version uint64, most int) (found []*Event, packed []archivedEvent, last uint64) {
+	m, first, size := s.mark(), int(position-a.trimmed), uint32(0)
+	for i := first; i < min(first+markPiece, len(a.events)) && len(found) < most && size < unpackPiece; i++ {
 		last = a.trimmed + uint64(i) + 1
 		if !a.marks[i].have(m) {
 			continue
 		}
 		if e := &a.events[i]; e.isAfter(version) {
 			found = append(found, &Event{Type: e.typ, RV: e.rv, At: time.Unix(0, e.at), position: last, shares: e.shares})
-			packed = append(packed, *e)
+			packed, size = append(packed, *e), size+e.length
 		}
 	}
 	return found, packed, last
@@ -112,7 +118,7 @@ func (a *archive) count(s Scope, version uint64) (n int, since time.Time) {
 var contents, _ = cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, MaxArrayElements: 1 << 30}.DecMode()
 
 // unpack completes events with their contents.
-func unpack(events []*Event, packed []archived) error {
+func unpack(events []*Event, packed []archivedEvent) error {
 	var decoder *zstd.Decoder
 	for i, a := range packed {
 		var err error
@@ -156,7 +162,7 @@ func (p *packer) renew(like []*Event) error {
 		}
 		d = append(d, data...)
 	}
-	p.dictionary, p.serves = &dictionary{slices.Clip(d[:min(len(d), dictionaryBytes)])}, dictionaryEvents
+	p.dictionary, p.serves = &dictionary{slices.Clone(d[:min(len(d), dictionaryBytes)])}, dictionaryEvents
 	var err error
 	p.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderDictRaw(0, p.dictionary.bytes), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
@@ -171,15 +177,20 @@ func contentOf(e *Event) ([]byte, error) {
 	return cbor.Marshal(c)
 }
 
-// pack compresses an event.
-func (p *packer) pack(e *Event) (archived, error) {
+// pack compresses an event. like returns it and others, for a dictionary.
+func (p *packer) pack(e *Event, like func() []*Event) (archivedEvent, error) {
+	if p.serves == 0 {
+		if err := p.renew(like()); err != nil {
+			return archivedEvent{}, err
+		}
+	}
 	data, err := contentOf(e)
 	if err != nil {
-		return archived{}, err
+		return archivedEvent{}, err
 	}
 	p.serves--
-	return archived{
+	return archivedEvent{
 		content: slices.Clone(p.encoder.EncodeAll(data, nil)), dictionary: p.dictionary,
-		rv: e.RV, at: e.At.UnixNano(), typ: e.Type, shares: e.shares,
+		rv: e.RV, at: e.At.UnixNano(), length: uint32(len(data)), typ: e.Type, shares: e.shares,
 	}, nil
 }

@@ -33,16 +33,15 @@ func (c *Cursor) Ready() <-chan struct{} {
 // Next fills dst with the next events and returns their number, zero when there are none yet, and
 // the version up to which the reader has received everything with these events.
 //
-// It returns ErrGone when the history no longer has the next event. While the cursor reads events from before its
-// subscription, it also returns ErrGone when the history has lost a later event of another scope, unless it has lost none
-// of this one. It returns ErrClosed when the store has ended and all of its events have been read.
+// Of archived events it returns few, which the reader alone holds. It returns ErrGone when the history no longer has the next event
+// of the scope, and ErrClosed when the store has ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
-	for more := true; more && n < len(dst); {
-		before, packed := n, []archived(nil)
+	for more, archived := true, false; more && n < len(dst) && (n == 0 || !archived); {
+		before, packed := n, []archivedEvent(nil)
 		if n, packed, version, more, err = c.read(dst, n); err != nil {
 			return 0, 0, err
 		}
-		if len(packed) > 0 {
+		if archived = len(packed) > 0; archived {
 			found := dst[before:n]
 			if err := unpack(found, packed); err != nil {
 				return 0, 0, fmt.Errorf("%w: %w", ErrGone, err)
@@ -51,6 +50,7 @@ func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 			n = before + len(found)
 		}
 	}
+	c.version = max(c.version, version)
 	return n, version, nil
 }
 
@@ -60,22 +60,24 @@ const scanPiece = 512
 
 // read adds the next events to the n that dst has, and reports whether others may follow. Those from before the
 // subscription are in the history of the whole resource. The last of them have to be unpacked, if packed has any.
-func (c *Cursor) read(dst []*Event, n int) (_ int, packed []archived, version uint64, more bool, err error) {
+func (c *Cursor) read(dst []*Event, n int) (_ int, packed []archivedEvent, version uint64, more bool, err error) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	old, all, h := &s.history.archive, &s.history.all.events, &c.sub.events
-	if c.position < old.trimmed && s.Prehistory.quietSince(c.scope, c.version) {
+	subscribed := c.position >= max(c.sub.from, h.trimmed) // h has all further events
+	if !subscribed && c.position < old.trimmed && s.Prehistory.quietSince(c.scope, c.version) {
 		c.position = old.trimmed
 	}
 	switch {
+	case subscribed:
 	case c.position < old.trimmed:
 		return 0, nil, 0, false, ErrGone
 	case c.position < all.trimmed:
 		var found []*Event
-		found, packed, c.position = old.find(c.scope, c.position, c.version, min(len(dst)-n, unpackPiece))
+		found, packed, c.position = old.find(c.scope, c.position, c.version, len(dst)-n)
 		return n + copy(dst[n:], found), packed, s.history.upTo(c.position), true, nil
-	case c.position < c.sub.from:
+	default:
 		h = all
 	}
 	i := h.indexAfter(c.position)
@@ -114,10 +116,11 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 
 // Rewind makes the cursor continue after an event that Next has returned, so that the reader need not hold
 // those that follow it.
-func (c *Cursor) Rewind(e *Event) { c.position = e.position }
+func (c *Cursor) Rewind(e *Event) { c.position, c.version = e.position, e.RV }
 
 // Behind returns how many events of the scope are in the history after version, and when the first of them was
-// received. Of those from before the subscription and of archived ones it counts those among the next scanPiece events. Unlike
+// received. It does not look further than markPiece archived events, and scanPiece from before
+// the subscription. Unlike
 // the other methods it can be called by any goroutine, until Close.
 func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
 	s := c.store

@@ -40,25 +40,28 @@ func (h *history) push(e *Event) (woken [1 + maxScopes]*subscription) {
 	return woken
 }
 
-// trimPiece bounds the events that are removed for their age after each event: no reader can go on meanwhile.
+// trimPiece bounds the events that are removed under one lock: no reader can go on meanwhile.
 const trimPiece = 256
 
-// trim removes the events that exceed the memory limit and some of those that are too old, except the newest. It returns the
-// oldest event with a state if it is to be archived instead.
-func (h *history) trim(now time.Time) (archive *Event) {
+// trim removes some of the events that are too old or exceed the memory limit, except the newest. It returns the oldest event with
+// a state if it is to be archived instead, and whether there may be more to do.
+func (h *history) trim(now time.Time) (pack *Event, more bool) {
 	events, most, oldest := &h.all.events, h.options.HistoryBytes, h.options.HistoryAge
-	for i := 0; events.n > 1 || len(h.archive.events) > 0; i++ {
+	for range trimPiece {
+		if events.n <= 1 && len(h.archive.events) == 0 {
+			return nil, false
+		}
 		large := most > 0 && h.memory() > most
-		old := oldest > 0 && now.Sub(h.oldestAt()) > oldest && i < trimPiece
+		old := oldest > 0 && now.Sub(h.oldestAt()) > oldest
 		switch {
 		case large && events.n > 1 && h.bytes > most/statesPart:
-			return events.at(0)
+			return events.at(0), true
 		case !large && !old:
-			return nil
+			return nil, false
 		}
 		h.drop()
 	}
-	return nil
+	return nil, true
 }
 
 // oldestAt returns when the oldest event was received.
@@ -71,13 +74,13 @@ func (h *history) oldestAt() time.Time {
 
 // drop removes the oldest event.
 func (h *history) drop() {
-	var gone archived
+	var gone archivedEvent
 	var of marks
 	if len(h.archive.events) > 0 {
 		gone, of = h.archive.pop()
 	} else {
 		e := h.forget()
-		gone, of = archived{rv: e.RV, shares: e.shares}, h.marksOf(e)
+		gone, of = archivedEvent{rv: e.RV, shares: e.shares}, h.marksOf(e)
 		h.archive.trimmed = e.position
 	}
 	after := gone.rv
@@ -176,8 +179,11 @@ func (h *history) rv(position uint64) uint64 {
 	return h.all.events.at(int(position - h.all.events.trimmed - 1)).RV
 }
 
-// deletes reports whether the newest event up to version is a deletion at version: others may follow at this version.
+// deletes reports whether the newest event up to version may be a deletion at version: others may follow at this version.
 func (h *history) deletes(version uint64) bool {
+	if h.all.events.trimmed > 0 && version <= h.oldestVersion {
+		return true // the event has no state any more
+	}
 	i := h.all.events.indexNewer(version) - 1
 	return i >= 0 && h.all.events.at(i).RV == version && h.all.events.at(i).Type == Deleted
 }
@@ -241,7 +247,7 @@ type subscription struct {
 	notifier // broadcasts on each event of the scope, and when the store ends
 
 	events  ring
-	from    uint64 // events has all events of the scope after this position, and none before it
+	from    uint64 // events has the events of the scope with states after this position, and none before it
 	cursors int
 }
 

@@ -63,7 +63,12 @@ func TestAReadOfThePastReturnsAllEventsThatItHasRoomFor(t *testing.T) {
 // Whatever is applied and trimmed while a watch opens, it delivers every event of its scope after its version,
 // once and in order, or none.
 func TestWatchOfThePastIsCompleteWhileTheStoreChanges(t *testing.T) {
-	s, update := growing(t, Options{HistoryAge: 2000 * time.Second}, 2000) // a second between two events
+	t.Run("with states", func(t *testing.T) { watchThePast(t, Options{HistoryAge: 2000 * time.Second}) }) // a second between two events
+	t.Run("archived", func(t *testing.T) { watchThePast(t, Options{HistoryBytes: 256 << 10}) })
+}
+
+func watchThePast(t *testing.T, o Options) {
+	s, update := growing(t, o, 2000)
 	const last = 6000
 	var watches sync.WaitGroup
 	for i := range 4 {

@@ -69,7 +69,9 @@ func (p *Prehistory) add(of marks, after, version uint64) {
 		p.older, p.younger, p.extensible = p.younger, generation{from: version, quiet: map[mark]uint64{}}, false
 	}
 	for _, m := range of {
-		p.younger.quiet[m] = after
+		if m != 0 {
+			p.younger.quiet[m] = after
+		}
 	}
 }
 
@@ -110,9 +112,7 @@ func (p *Prehistory) Knows(version uint64) bool {
 func (p *Prehistory) quietSince(scope Scope, version uint64) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return version >= p.older.from && p.older.quietSince(scope, version) && p.younger.quietSince(scope, version)
-}
-
-func (g *generation) quietSince(scope Scope, version uint64) bool {
-	return g.quiet[scope.mark()] <= version && (!scope.Indexed || g.unindexed <= version)
+	m := scope.mark()
+	return version >= p.older.from && p.older.quiet[m] <= version && p.younger.quiet[m] <= version &&
+		(!scope.Indexed || p.older.unindexed <= version)
 }

@@ -30,6 +30,7 @@ type Options struct {
 //	 |
 //	 |                                 oldest              newest
 //	 +- history
+//	     +- archive -----> [ e1 | e2 | e3 | e4 ]   compressed, without the states after them
 //	     +- all ---------> ring [ e5 | e6 | e7 | e8 ]   each Event holds the state after it
 //	     |                                ^             and its encoded frames
 //	     |                                Cursor of the whole resource, at position 6
@@ -117,7 +118,7 @@ func (s *Store) OldestVersion() uint64 {
 	return s.history.complete
 }
 
-// At returns the state at version. It returns ErrGone if version is older than the history, and
+// At returns the state at version. It returns ErrGone if version is older than the states of the history, and
 // ErrAhead if the store has not reached it. A confirmed version is reached, the ones below it are
 // not.
 func (s *Store) At(version uint64) (*Snapshot, error) {

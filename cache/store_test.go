@@ -348,16 +348,18 @@ func TestOldEventsLeaveInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	last := uint64(10 + 2*trimPiece)
-	for rv := uint64(11); rv <= last; rv++ {
-		add(rv, start)
+	for rv := range uint64(2 * trimPiece) {
+		add(11+rv, start)
 	}
-	for _, want := range []int{trimPiece + 1, 2, 3} {
-		last++
-		add(last, start.Add(time.Hour))
-		if got := s.Stats().Events; got != want {
-			t.Errorf("%d events are left, want %d", got, want)
+	for _, want := range []int{trimPiece, 1, 1} {
+		_, more := s.history.trim(start.Add(time.Hour))
+		if got := s.Stats().Events; got != want || more != (want == trimPiece) {
+			t.Errorf("%d events are left, want %d; more is %v", got, want, more)
 		}
+	}
+	add(1000, start.Add(time.Hour))
+	if got := s.Stats().Events; got != 1 {
+		t.Errorf("%d events are left", got)
 	}
 }
 

@@ -61,29 +61,27 @@ func (w *Writer) Apply(t Type, o *tree.Object, at time.Time) error {
 	return w.shorten(at)
 }
 
-// shorten keeps the history within its limits. Only the writer removes events: none changes while it is compressed.
+// shorten keeps the history within its limits. The oldest event with a state stays the oldest while it is compressed without the lock,
+// because only this goroutine removes events.
 func (w *Writer) shorten(now time.Time) error {
-	for {
+	for more := true; more; {
 		w.mu.Lock()
-		e := w.history.trim(now)
+		var e *Event
+		e, more = w.history.trim(now)
 		w.mu.Unlock()
 		if e == nil {
-			return nil
+			continue
 		}
-		if w.packer.serves == 0 {
-			if err := w.packer.renew(w.history.sample()); err != nil {
-				return err
-			}
-		}
-		packed, err := w.packer.pack(e)
+		packed, err := w.packer.pack(e, w.history.sample)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrDiverged, err) // the history cannot go on
 		}
 		w.mu.Lock()
 		w.history.archive.add(packed, w.history.marksOf(e))
 		w.history.forget()
 		w.mu.Unlock()
 	}
+	return nil
 }
 
 // next returns the state after an event.

@@ -117,9 +117,9 @@ func (w *Work) Write(client *response.WriteDeadline, out io.Writer, p []byte) er
 	return nil
 }
 
-// Compressed adds the bytes from which the next write was compressed. Text costs by its length before.
-func (w *Work) Compressed(saved int) {
+// Add counts bytes that cost work and are not written: of events that are not selected, and those that compression saves.
+func (w *Work) Add(bytes int) {
 	if w != nil {
-		w.free -= int64(saved)
+		w.free -= int64(bytes)
 	}
 }

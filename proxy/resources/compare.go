@@ -29,12 +29,12 @@ func (e *entry) compareUntilDone(ctx context.Context, pause time.Duration, sourc
 		}
 		version := s.Snapshot().Version
 		listed, err := source.Inventory(ctx, cache.Scope{}, version)
+		var state *cache.Snapshot
+		if err == nil {
+			state, err = s.At(version) // has the deletions at this version that have come since
+		}
 		if err != nil {
 			e.log.Info("store could not be compared with the apiserver", zap.Error(err))
-			continue
-		}
-		state, err := s.At(version) // has the deletions at this version that have come since
-		if err != nil {
 			continue
 		}
 		for k := range listed.Differing(state) {

@@ -224,7 +224,7 @@ func (b *Body) writeText(text []byte) error {
 		}
 		block := b.pack(b.scratch, piece)
 		b.stream.Add(&block)
-		b.Work.Compressed(block.Plain - len(block.Data))
+		b.Work.Add(block.Plain - len(block.Data))
 		if err := b.writeBlock(&block); err != nil {
 			return err
 		}

@@ -224,6 +224,7 @@ func (l *watch) deliver() (more bool, err error) {
 		events[i] = nil
 		t, selected := e.TypeFor(l.plan.Selection.Filter)
 		if !selected {
+			to.Work.Add(e.Size())
 			continue
 		}
 		if l.ending.told() {
@@ -244,7 +245,7 @@ func (l *watch) deliver() (more bool, err error) {
 		}
 	}
 	from.delivered = max(from.delivered, version)
-	more = more || n == len(events)
+	more = more || n == len(events) || version < l.plan.Resource.Store.Streamed() // archived events come in small pieces
 	if written == 0 {
 		return more, nil
 	}
