@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -24,20 +23,6 @@ func Sampled(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(c, time.Second, SampledLines, 0)
 	}))
-}
-
-// HandshakeMetrics are the metrics of the TLS handshakes at all listeners.
-type HandshakeMetrics struct{ errors *prometheus.CounterVec }
-
-// NewHandshakeMetrics registers the metrics with r.
-func NewHandshakeMetrics(r prometheus.Registerer) *HandshakeMetrics {
-	m := &HandshakeMetrics{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_tls_handshake_errors_total",
-		Help: `TLS handshakes of clients that failed, at the listener "api", "admin" or "proxy": "closed", "timeout" or ` +
-			`"rejected" by the client, "not-tls", "mismatched" (no version or algorithm in common).`,
-	}, []string{"listener", "reason"})}
-	r.MustRegister(m.errors)
-	return m
 }
 
 // Failed returns a function that counts and logs the failures of a listener. Nil HandshakeMetrics only log them.

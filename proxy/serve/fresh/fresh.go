@@ -6,8 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"sluice/cache"
 	"sluice/cache/fence"
 	"sluice/proxy/serve/outcome"
@@ -26,7 +24,7 @@ type Attempt struct {
 	Proofs Proofs
 	Began  time.Time
 	Stays  bool               // it does not pass where a proof would cost more: the apiserver has no place for it
-	Waited prometheus.Counter // counts the read once the cache shows it; nil if it has not waited
+	Waited interface{ Inc() } // counts the read once the cache shows it; nil if it has not waited
 	// Version is the version that a most recent read must reach, once it is known: the retry must not have to wait for
 	// a newer one.
 	Version uint64
