@@ -360,3 +360,14 @@ func TestASmallReadWithoutAPlaceIsProven(t *testing.T) {
 		}
 	})
 }
+
+// Its size is estimated without the selector, which cannot be parsed.
+func TestAWatchWithABadSelectorPasses(t *testing.T) {
+	for _, selector := range []string{"labelSelector=%3D%3D", "fieldSelector=foo"} {
+		e := newEnv(t, servetest.Foos(3), Options{})
+		got := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooWatch+"&resourceVersion=0&"+selector, nil))
+		if e.Passed == nil || got.Reason != string(outcome.UnservedOptions) {
+			t.Errorf("%s: %+v", selector, got)
+		}
+	}
+}

@@ -113,14 +113,13 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 		return p, outcome.UnknownCaller
 	}
 	read, err := info.Read()
-	p.Read, p.LargeSelector = read, errors.Is(err, request.ErrLargeSelector)
-	switch {
-	case p.LargeSelector:
+	switch p.LargeSelector = errors.Is(err, request.ErrLargeSelector); {
 	case errors.Is(err, request.ErrAmbiguousScope):
 		return p, outcome.WrongScope
-	case err != nil:
+	case err != nil && !p.LargeSelector:
 		return p, outcome.UnservedOptions
-	default:
+	}
+	if p.Read = read; !p.LargeSelector {
 		info.Name = read.RequiredName()
 	}
 	if err := p.parseOptions(); err != nil {
