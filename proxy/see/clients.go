@@ -72,7 +72,7 @@ func selected[T any](all []T, q url.Values, texts func(*T) map[string]string) []
 }
 
 // clientList returns the rows that a query selects, in its order.
-func (s *Sampler) clientList(q url.Values) *clients.ClientList {
+func (s *pages) clientList(q url.Values) *clients.ClientList {
 	l := *s.clientRows.get(func() *clients.ClientList { return s.options.Clients.List(s.options.Names) })
 	l.Items = selected(l.Items, q, func(r *clients.Row) map[string]string {
 		return map[string]string{"client": r.Client, "user": r.User, "agent": r.Agent, "resource": r.Resource, "ns": r.Namespace}
@@ -114,7 +114,7 @@ type WatchList struct {
 }
 
 // watchList returns the watches that a query selects.
-func (s *Sampler) watchList(q url.Values) *WatchList {
+func (s *pages) watchList(q url.Values) *WatchList {
 	l := &WatchList{OpenWatchList: s.openList(q)}
 	if s.options.Kept != nil {
 		ended := url.Values{"ended": {"1"}, "user": q["user"], "resource": q["resource"]}
@@ -127,7 +127,7 @@ func (s *Sampler) watchList(q url.Values) *WatchList {
 }
 
 // openList returns the open watches that a query selects.
-func (s *Sampler) openList(q url.Values) *clients.OpenWatchList {
+func (s *pages) openList(q url.Values) *clients.OpenWatchList {
 	l := *s.openWatches.get(func() *clients.OpenWatchList { return s.options.Clients.Watches(s.options.Names) })
 	l.Items = selected(l.Items, q, func(w *clients.Watching) map[string]string {
 		return map[string]string{"client": w.Client, "user": w.User, "resource": w.Resource}
@@ -136,7 +136,7 @@ func (s *Sampler) openList(q url.Values) *clients.OpenWatchList {
 }
 
 // slow returns how many open watches have not accepted an event for a second.
-func (s *Sampler) slow() (n float64) {
+func (s *pages) slow() (n float64) {
 	if s.options.Clients == nil {
 		return 0
 	}
@@ -149,7 +149,7 @@ func (s *Sampler) slow() (n float64) {
 }
 
 // newClientsView returns the page of the rows that a query selects, with the watches of one client; nil without that client.
-func (s *Sampler) newClientsView(q url.Values) *clientsView {
+func (s *pages) newClientsView(q url.Values) *clientsView {
 	l := s.clientList(q)
 	v := &clientsView{ClientList: l, Query: q, Names: s.options.Names}
 	if q.Has("client") {
@@ -172,7 +172,7 @@ func (s *Sampler) newClientsView(q url.Values) *clientsView {
 }
 
 // newWatchesView returns the page of the open watches that a query selects, and of those that have ended.
-func (s *Sampler) newWatchesView(q url.Values) *clientsView {
+func (s *pages) newWatchesView(q url.Values) *clientsView {
 	l := s.watchList(q)
 	return &clientsView{
 		ClientList: &clients.ClientList{At: l.At}, Query: q, Names: s.options.Names, Ended: RequestTable(l.Ended),
@@ -181,7 +181,7 @@ func (s *Sampler) newWatchesView(q url.Values) *clientsView {
 }
 
 // clients serves a page that a function makes of the request; it returns nil if there is no such page.
-func (s *Sampler) clients(of func(*http.Request) *clientsView) http.HandlerFunc {
+func (s *pages) clients(of func(*http.Request) *clientsView) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := of(r)
 		if c == nil {

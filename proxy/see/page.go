@@ -22,8 +22,17 @@ var templates = template.Must(template.New("").Funcs(functions).ParseFS(assets, 
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// pages are those of a Sampler.
+type pages struct {
+	*Sampler
+	clientRows  kept[*clients.ClientList]
+	openWatches kept[*clients.OpenWatchList]
+}
+
 // Handler serves the pages and their JSON. It must be protected as metrics are.
-func (s *Sampler) Handler() http.Handler {
+func (s *Sampler) Handler() http.Handler { return (&pages{Sampler: s}).handler() }
+
+func (s *pages) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.overview)
 	mux.HandleFunc("GET /limits", func(w http.ResponseWriter, _ *http.Request) { s.write(w, &view{Page: "limits"}) })
@@ -69,14 +78,14 @@ type view struct {
 const mostRows = 200
 
 // overview serves the first page.
-func (s *Sampler) overview(w http.ResponseWriter, _ *http.Request) {
+func (s *pages) overview(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
 	t := f.Table().Narrow().first("/see/v1alpha1/status")
 	s.write(w, &view{Page: "overview", Table: t, Slow: s.slow()})
 }
 
 // resource serves the page of a resource.
-func (s *Sampler) resource(w http.ResponseWriter, r *http.Request) {
+func (s *pages) resource(w http.ResponseWriter, r *http.Request) {
 	f := s.Facts()
 	i := slices.IndexFunc(f.Resources, func(of Resource) bool { return of.Name == r.PathValue("resource") })
 	if i < 0 {
@@ -93,7 +102,7 @@ func (s *Sampler) resource(w http.ResponseWriter, r *http.Request) {
 }
 
 // write writes a page with the facts of now.
-func (s *Sampler) write(w http.ResponseWriter, v *view) {
+func (s *pages) write(w http.ResponseWriter, v *view) {
 	v.Facts = s.Facts()
 	v.Verdict = Judge(v.Facts)
 	var body bytes.Buffer
@@ -136,7 +145,7 @@ type Status struct {
 	*Facts
 }
 
-func (s *Sampler) json(w http.ResponseWriter, _ *http.Request) {
+func (s *pages) json(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
 	writeJSON(w, Status{clients.APIVersion, "Status", Judge(f), f})
 }

@@ -53,9 +53,6 @@ type Sampler struct {
 	started time.Time
 	state   atomic.Pointer[string]
 
-	clientRows  kept[*clients.ClientList]
-	openWatches kept[*clients.OpenWatchList]
-
 	mu         sync.Mutex // guards what follows; held while metrics are gathered
 	ring       []point    // every step, the oldest first
 	last       *Facts

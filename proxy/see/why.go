@@ -26,12 +26,12 @@ type WhyList struct {
 }
 
 // lastRequests returns the requests that a query selects.
-func (s *Sampler) lastRequests(q url.Values) WhyList {
+func (s *pages) lastRequests(q url.Values) WhyList {
 	return WhyList{clients.APIVersion, "RequestList", s.options.Kept.Last(shown(q), q, s.options.Names)}
 }
 
 // why serves the page of the last requests.
-func (s *Sampler) why(w http.ResponseWriter, r *http.Request) {
+func (s *pages) why(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	t := RequestTable(s.lastRequests(q).Items).first("/see/v1alpha1/why?" + q.Encode())
 	s.write(w, &view{Page: "why", Clients: &clientsView{Query: q, Table: t}})
