@@ -24,7 +24,7 @@ import (
 
 // process is a process whose metrics a test sets.
 type process struct {
-	*Sampler
+	*pages
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	objects  *prometheus.GaugeVec
@@ -64,7 +64,7 @@ func newProcess(names bool) *process {
 	}
 	p.clients = clients.NewTable()
 	o.Clients, o.Names = p.clients, names
-	p.Sampler = NewSampler(o)
+	p.pages = &pages{Sampler: NewSampler(o)}
 	p.registry.MustRegister(p.Collectors()...)
 	return p
 }
@@ -77,7 +77,7 @@ func (p *process) read(source, code string, n float64) {
 func (p *process) get(t *testing.T, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	p.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w
 }
 
