@@ -19,6 +19,7 @@ import (
 
 // lists counts n served lists of a resource by a user, each of so many bytes of JSON.
 func (p *process) lists(user, resource string, n int, bytes int64) {
+	p.clientRows.at = time.Time{}
 	for range n {
 		p.clients.Add(&clients.Use{
 			Key:  clients.Key{User: user, Agent: "client/v1.0", Version: "v1", Resource: resource, Namespace: clients.AllNamespaces},
