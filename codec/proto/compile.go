@@ -20,7 +20,6 @@ var errSchema = errors.New("unsupported schema")
 
 var (
 	typeMetaType      = reflect.TypeFor[metav1.TypeMeta]()
-	objectMetaType    = reflect.TypeFor[metav1.ObjectMeta]()
 	jsonMarshalerType = reflect.TypeFor[json.Marshaler]()
 	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 	unmarshalerType   = reflect.TypeFor[interface{ Unmarshal([]byte) error }]()
