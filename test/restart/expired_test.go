@@ -3,6 +3,7 @@ package restart
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -79,14 +80,19 @@ func TestLargeObjectsOfOneNamespaceCostOthersNoHistory(t *testing.T) {
 	sluice := plane.StartSluice(t, harness.SluiceOptions{Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {historyBytes: 1048576}\n"})
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	client := plane.Client("admin").CoreV1().ConfigMaps("default")
-	large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"data": strings.Repeat("x", 300_000)}}
+	random := func() map[string][]byte { // which no compression makes shorter
+		data := make([]byte, 300_000)
+		_, _ = rand.Read(data)
+		return map[string][]byte{"data": data}
+	}
+	large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "large"}, BinaryData: random()}
 	large, err := client.Create(t.Context(), large, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := large.ResourceVersion
-	for i := range 10 {
-		large.Annotations = map[string]string{"change": fmt.Sprint(i)}
+	for range 10 {
+		large.BinaryData = random()
 		if large, err = client.Update(t.Context(), large, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}

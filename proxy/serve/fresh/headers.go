@@ -20,6 +20,7 @@ type Head struct {
 	Plan    *plan.Plan
 	Reason  outcome.Hit
 	Version uint64 // of the state that the response shows, or from which a watch starts
+	Pending bool   // the state is yet to be proven
 }
 
 // Set sets the headers of the response, and its outcome. The caller must know that the body can be encoded: after it, the
@@ -32,6 +33,9 @@ func (h Head) Set(header http.Header) {
 	p.Info.Outcome = request.Outcome{
 		Source: request.SourceCache, Reason: string(h.Reason), Format: p.Format.Format().Encoding.String(),
 		AsOf: request.AsOf{Version: h.Version, Known: h.Attempt.Known, Proof: string(h.Reason)},
+	}
+	if h.Pending {
+		p.Info.Outcome.AsOf.Proof = request.ProofPending
 	}
 	if h.Attempt.Waited != nil {
 		h.Attempt.Waited.Inc()

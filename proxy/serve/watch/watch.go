@@ -98,7 +98,9 @@ type watch struct {
 
 func (s *Server) newWatch(w http.ResponseWriter, r *http.Request, a *fresh.Attempt, from *source) *watch {
 	p := from.plan
-	head := fresh.Head{Attempt: a, Plan: p, Reason: from.reason, Version: from.version()}
+	head := fresh.Head{
+		Attempt: a, Plan: p, Reason: from.reason, Version: from.version(), Pending: from.initialEventsEnd == unproven,
+	}
 	coding, examined := s.coding(r, p), p.Examined(from.state)
 	out := body.New(w, head, s.CPU.Work(r.Context(), p.Info.Waits(), examined), coding, encode.Growth*examined)
 	l := &watch{
@@ -182,9 +184,6 @@ func (l *watch) begin() error {
 		return err
 	}
 	info.Query = nil // nobody reads it any more
-	if from.initialEventsEnd == unproven {
-		info.Outcome.AsOf.Proof = request.ProofPending
-	}
 	if err := to.Flush(); err != nil {
 		return err
 	}
