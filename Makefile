@@ -66,7 +66,6 @@ check: lint build $(BIN)/sluice-race $(BIN)/chart controlplane ## Run everything
 	$(GO) test -race -timeout 15m $(REST)
 	$(GO) test -timeout 15m $(subst -run=,-skip=,$(CLIENTS))
 	$(GO) test -timeout 15m $(subst -run=,-skip=,$(FAULTS))
-	$(GO) test -run Alloc ./codec/... # what the race detector cannot tell
 	cd test/bench && $(GO) test -race -timeout 15m ./...
 	cd deploy/pack && CGO_ENABLED=0 $(GO) test -trimpath ./...
 
