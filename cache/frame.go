@@ -13,6 +13,13 @@ type Encoder interface {
 	DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error)
 }
 
+// QuietEncoder is an Encoder that omits modifications which its readers do not see.
+type QuietEncoder interface {
+	Encoder
+	// Omits reports whether the frame of the modification is empty.
+	Omits(before, after *tree.Object) (bool, error)
+}
+
 // frameKey is the key of a frame among the memos of an event.
 type frameKey struct {
 	encoder Encoder
@@ -22,7 +29,7 @@ type frameKey struct {
 // frameMemory is about how many bytes a frame takes besides its text.
 const frameMemory = 300
 
-// Frame returns the event encoded by enc, with the type that TypeFor returned. Recent events are
+// Frame returns the event encoded by enc, with the type that TypeFor returned. It is empty if enc omits it. Recent events are
 // encoded once for all watches with equal encoders, as long as the budget keeps the frame. It must not be changed.
 func (e *Event) Frame(b *tree.Budget, enc Encoder, t Type) ([]byte, error) {
 	if frame, ok := e.frames.Recall(frameKey{enc, t}); ok {
@@ -64,6 +71,11 @@ func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
 	o, err := e.ObjectFor(enc, t)
 	if err != nil {
 		return nil, err
+	}
+	if quiet, ok := enc.(QuietEncoder); ok && t == Modified && e.Previous != nil {
+		if omits, err := quiet.Omits(e.Previous, o); omits || err != nil {
+			return nil, err
+		}
 	}
 	return enc.AppendEvent(nil, t, o)
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"sluice/codec/projection"
 	"sluice/test/support/jsontest"
 )
 
@@ -42,11 +43,14 @@ var benchFormats = []struct {
 	{"metadata Protobuf", Protobuf, Format{Shape: Metadata, Encoding: Protobuf}},
 	{"metadata Protobuf from JSON", JSON, Format{Shape: Metadata, Encoding: Protobuf}},
 	{"metadata CBOR", Protobuf, Format{Shape: Metadata, Encoding: CBOR}},
-	{"JSON without managedFields", Protobuf, Format{Unmanaged: true}},
-	{"JSON from JSON without managedFields", JSON, Format{Unmanaged: true}},
-	{"Protobuf without managedFields", Protobuf, Format{Encoding: Protobuf, Unmanaged: true}},
-	{"CBOR without managedFields", Protobuf, Format{Encoding: CBOR, Unmanaged: true}},
-	{"metadata Protobuf without managedFields", Protobuf, Format{Shape: Metadata, Encoding: Protobuf, Unmanaged: true}},
+	{"JSON of two fields", Protobuf, Format{Projection: "keep=spec.nodeName+status.podIP"}},
+	{"JSON of two fields from JSON", JSON, Format{Projection: "keep=spec.nodeName+status.podIP"}},
+	{"Protobuf of two fields", Protobuf, Format{Encoding: Protobuf, Projection: "keep=spec.nodeName+status.podIP"}},
+	{"JSON without managedFields", Protobuf, Format{Projection: projection.WithoutManagedFields}},
+	{"JSON from JSON without managedFields", JSON, Format{Projection: projection.WithoutManagedFields}},
+	{"Protobuf without managedFields", Protobuf, Format{Encoding: Protobuf, Projection: projection.WithoutManagedFields}},
+	{"CBOR without managedFields", Protobuf, Format{Encoding: CBOR, Projection: projection.WithoutManagedFields}},
+	{"metadata Protobuf without managedFields", Protobuf, Format{Shape: Metadata, Encoding: Protobuf, Projection: projection.WithoutManagedFields}},
 	{"Table", Protobuf, Format{Shape: Table}},
 	{"Table with objects", Protobuf, Format{Shape: Table, Include: IncludeObject}},
 	{"Table from JSON", JSON, Format{Shape: Table}},

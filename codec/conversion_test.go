@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"sluice/codec/projection"
 	"sluice/codec/table"
 	"sluice/test/support/codectest"
 )
@@ -35,7 +36,7 @@ func TestMetadataLacksAnnotationsOfConversion(t *testing.T) {
 		}{
 			{Format{}, false},
 			{Format{Shape: Metadata}, true},
-			{Format{Shape: Metadata, Unmanaged: true}, true},
+			{Format{Shape: Metadata, Projection: projection.WithoutManagedFields}, true},
 			{Format{Shape: Table}, true},
 			{Format{Shape: Table, Include: IncludeObject}, false},
 		} {

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"sluice/codec/projection"
 )
 
 // managedPods returns stored objects of a resource with managedFields, and the same without.
@@ -34,7 +35,7 @@ func TestDroppedManagedFieldsLeaveNoTrace(t *testing.T) {
 			for _, plain := range []Format{{}, {Shape: Metadata}, {Shape: Metadata, MetaVersion: MetaV1beta1}, {Shape: Table}, {Shape: Table, Include: IncludeObject}} {
 				plain.Encoding = e
 				dropped := plain
-				dropped.Unmanaged = true
+				dropped.Projection = projection.WithoutManagedFields
 				got, err := NewWriter(r, dropped)
 				want, wantErr := NewWriter(r, plain)
 				if (err == nil) != (wantErr == nil) {
@@ -89,7 +90,7 @@ func TestDroppedManagedFieldsEqualApimachinery(t *testing.T) {
 	src := stored(t, p, Protobuf)
 	p.ManagedFields = nil
 	for _, f := range plainFormats {
-		f.Unmanaged = true
+		f.Projection = projection.WithoutManagedFields
 		got, err := mustWriter(t, podsProto, f).AppendObject(nil, src)
 		if err != nil {
 			t.Fatal(err)

@@ -1,5 +1,11 @@
 package codec
 
+import (
+	"strings"
+
+	"sluice/codec/projection"
+)
+
 // Shape is the form in which objects are returned. The zero value is Object.
 type Shape uint8
 
@@ -59,16 +65,27 @@ type Format struct {
 	MetaVersion MetaVersion // for shapes other than Object
 	Include     Include     // for Table
 	Pretty      bool        // indented; for JSON except watches
-	Unmanaged   bool        // without metadata.managedFields (KEP-5958)
+	Projection  projection.Projection
+	Quiet       bool // a watch omits modifications that leave the projection as it was
 }
 
-// ContentType returns the Content-Type of a watch stream or of a single body in this format.
+// ContentType returns the Content-Type of a watch stream or of a single body in this format. It has the projection, but
+// for that of the apiserver, which omits it.
 func (f Format) ContentType(watch bool) string {
+	s := f.Encoding.MediaType()
 	if watch {
-		s, _ := f.Encoding.StreamType()
-		return s
+		s, _ = f.Encoding.StreamType()
 	}
-	return f.Encoding.MediaType()
+	if f.Partial() {
+		parameter, paths, _ := strings.Cut(string(f.Projection), "=")
+		s += ";" + parameter + `="` + paths + `"`
+	}
+	return s
+}
+
+// Partial reports whether objects lack fields that the apiserver would have sent.
+func (f Format) Partial() bool {
+	return f.Projection != "" && f.Projection != projection.WithoutManagedFields
 }
 
 // WholeObjects reports whether objects are written with all of their fields.

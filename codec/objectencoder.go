@@ -10,6 +10,7 @@ import (
 	"sluice/codec/framing"
 	"sluice/codec/internal/scratch"
 	"sluice/codec/json"
+	"sluice/codec/projection"
 	"sluice/codec/proto"
 )
 
@@ -76,9 +77,6 @@ func metadataFromJSON(r *Resource, f Format) apart {
 		for _, key := range hidden {
 			delete(p.Annotations, key)
 		}
-		if f.Unmanaged {
-			p.ManagedFields = nil
-		}
 		out, err := marshal(p)
 		return append(dst, out...), err
 	})
@@ -96,12 +94,9 @@ func metadataFromProtobuf(encode appendFunc) apart {
 	})
 }
 
-// withoutManagedFields gives the stored bytes without metadata.managedFields.
-func withoutManagedFields(source Encoding) apart {
-	if source == Protobuf {
-		return alike(proto.AppendWithoutManagedFields)
-	}
-	return alike(json.AppendWithoutManagedFields)
+// projected gives a part of the stored JSON.
+func projected(t *projection.Tree) apart {
+	return alike(func(dst, src []byte) ([]byte, error) { return json.AppendProjected(dst, src, t) })
 }
 
 // pipe encodes the output of the first encoder by the second.

@@ -9,52 +9,75 @@ func newObjectEncoder(r *Resource, f Format) (objectEncoder, error) {
 	}
 	switch f.Shape {
 	case Object:
-		e, err := wholeObject(r, f.Encoding)
-		return dropManagedFields(e, r, f), err
+		e, err := wholeObject(r, f)
+		return projectJSON(e, r, f), err
 	case Metadata:
 		if r.Source == JSON {
-			return metadataFromJSON(r, f), nil
+			return projectJSON(metadataFromJSON(r, f), r, f), nil
 		}
 		e, err := metadataOnly(f)
-		return dropManagedFields(dropConversionAnnotations(e, r), r, f), err
+		return dropConversionAnnotations(e, r), err
 	case Table:
 		return newTableEncoder(r, f)
 	}
 	return nil, ErrUnsupported
 }
 
-// dropManagedFields returns e for objects without metadata.managedFields, if f leaves them out.
-func dropManagedFields(e objectEncoder, r *Resource, f Format) objectEncoder {
-	if !f.Unmanaged || e == nil {
+// projectJSON returns e for the fields of f, if objects are stored as JSON. Those in Protobuf are projected by their schema.
+func projectJSON(e objectEncoder, r *Resource, f Format) objectEncoder {
+	t := f.Projection.Tree()
+	if t == nil || r.Source != JSON || e == nil {
 		return e
 	}
-	drop := withoutManagedFields(r.Source)
 	if _, same := e.(passthrough); same {
-		return drop
+		return projected(t)
 	}
-	return pipe(drop, e)
+	return pipe(projected(t), e)
 }
 
-func wholeObject(r *Resource, encoding Encoding) (objectEncoder, error) {
-	switch encoding {
+// schemaOf returns the schema of a kind, with the fields of f.
+func schemaOf(apiVersion, kind string, f Format) (*proto.Schema, error) {
+	schema, ok := proto.Lookup(apiVersion, kind)
+	if !ok {
+		return nil, ErrUnsupported
+	}
+	if t := f.Projection.Tree(); t != nil {
+		return schema.Project(t)
+	}
+	return schema, nil
+}
+
+func wholeObject(r *Resource, f Format) (objectEncoder, error) {
+	switch f.Encoding {
 	case Protobuf:
-		if r.Source != Protobuf {
-			return nil, ErrUnsupported
-		}
-		return passthrough{}, nil
+		return wholeProtobuf(r, f)
 	case CBOR:
-		return wholeCBOR(r)
+		return wholeCBOR(r, f)
 	default:
-		return wholeJSON(r) // of which framing makes YAML
+		return wholeJSON(r, f) // of which framing makes YAML
 	}
 }
 
-func wholeJSON(r *Resource) (objectEncoder, error) {
+func wholeProtobuf(r *Resource, f Format) (objectEncoder, error) {
+	switch {
+	case r.Source != Protobuf:
+		return nil, ErrUnsupported
+	case f.Projection == "":
+		return passthrough{}, nil
+	}
+	schema, err := schemaOf(r.APIVersion(), r.Kind, f)
+	if err != nil {
+		return nil, err
+	}
+	return alike(schema.AppendProtobuf), nil
+}
+
+func wholeJSON(r *Resource, f Format) (objectEncoder, error) {
 	switch {
 	case r.Source == Protobuf:
-		schema, ok := proto.Lookup(r.APIVersion(), r.Kind)
-		if !ok {
-			return nil, ErrUnsupported
+		schema, err := schemaOf(r.APIVersion(), r.Kind, f)
+		if err != nil {
+			return nil, err
 		}
 		return apart{schema.AppendJSON, schema.AppendJSONItem}, nil
 	case r.Style == Typed:
@@ -66,45 +89,52 @@ func wholeJSON(r *Resource) (objectEncoder, error) {
 }
 
 // wholeCBOR refuses typed resources stored as JSON: CBOR tags bytes, which JSON does not tell from text.
-func wholeCBOR(r *Resource) (objectEncoder, error) {
-	if r.Style == Unstructured {
+func wholeCBOR(r *Resource, f Format) (objectEncoder, error) {
+	switch {
+	case r.Style == Unstructured:
 		return jsonToCBOR, nil
-	}
-	schema, ok := proto.Lookup(r.APIVersion(), r.Kind)
-	if r.Source != Protobuf || !ok {
+	case r.Source != Protobuf:
 		return nil, ErrUnsupported
+	}
+	schema, err := schemaOf(r.APIVersion(), r.Kind, f)
+	if err != nil {
+		return nil, err
 	}
 	return apart{schema.AppendCBOR, schema.AppendCBORItem}, nil
 }
 
 // metadataOnly returns the encoder of metadata from Protobuf.
 func metadataOnly(f Format) (objectEncoder, error) {
-	if f.Encoding == Protobuf {
+	if f.Encoding == Protobuf && f.Projection == "" {
 		return metadataProtobuf, nil
 	}
-	schema, ok := proto.Lookup(f.MetaVersion.String(), "PartialObjectMetadata")
-	if !ok {
-		return nil, ErrUnsupported
-	}
-	if f.Encoding == CBOR {
+	schema, err := schemaOf(f.MetaVersion.String(), "PartialObjectMetadata", f)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Encoding == Protobuf:
+		return metadataFromProtobuf(schema.AppendProtobuf), nil
+	case f.Encoding == CBOR:
 		return metadataFromProtobuf(schema.AppendCBOR), nil
 	}
 	return metadataFromProtobuf(schema.AppendJSON), nil
 }
 
+// newTableEncoder projects the objects in the rows, but the cells need all other fields: the negotiation allows only
+// projection.WithoutManagedFields.
 func newTableEncoder(r *Resource, f Format) (objectEncoder, error) {
 	if r.Columns == nil || f.Encoding != JSON && f.Encoding != YAML {
 		return nil, ErrUnsupported
 	}
-	e, err := wholeJSON(r)
+	e, err := wholeJSON(r, f)
 	if err != nil {
 		return nil, err
 	}
-	meta, err := newObjectEncoder(r, Format{Shape: Metadata, MetaVersion: f.MetaVersion, Unmanaged: f.Unmanaged})
+	meta, err := newObjectEncoder(r, Format{Shape: Metadata, MetaVersion: f.MetaVersion, Projection: f.Projection})
 	if err != nil {
 		return nil, err
 	}
 	return tableEncoder{
-		object: dropManagedFields(e, r, f), metadata: meta, columns: r.Columns, version: f.MetaVersion.String(), include: f.Include,
+		object: projectJSON(e, r, f), metadata: meta, columns: r.Columns, version: f.MetaVersion.String(), include: f.Include,
 	}, nil
 }

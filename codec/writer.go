@@ -21,6 +21,7 @@ type Writer struct {
 	resource *Resource
 	format   Format
 	encoder  objectEncoder
+	whole    objectEncoder // of bookmarks, whose annotation no projection may leave out
 	framing  framing.Framing
 	bookmark bookmark.Encoder
 }
@@ -32,6 +33,8 @@ type Writer struct {
 //   - Protobuf of custom resources, except for their metadata,
 //   - Tables in Protobuf or CBOR, or without columns,
 //   - kinds that are stored as Protobuf and have no schema here.
+//
+// It is a proto.FieldError if the kind does not have a field of the projection.
 func NewWriter(r *Resource, f Format) (*Writer, error) {
 	e, err := newObjectEncoder(r, f)
 	if err != nil {
@@ -45,7 +48,12 @@ func NewWriter(r *Resource, f Format) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lists of %s %s as %s %s: %w", r.APIVersion(), r.Resource, f.Encoding, f.Shape, err)
 	}
-	return &Writer{resource: r, format: f, encoder: e, framing: around, bookmark: b}, nil
+	w := &Writer{resource: r, format: f, encoder: e, whole: e, framing: around, bookmark: b}
+	if f.Partial() {
+		f.Projection = ""
+		w.whole, err = newObjectEncoder(r, f)
+	}
+	return w, err
 }
 
 func newBookmarkEncoder(r *Resource) (bookmark.Encoder, error) {
@@ -67,7 +75,7 @@ func (w *Writer) At(now time.Time) *Writer {
 	}
 	t.now = now
 	out := *w
-	out.encoder = t
+	out.encoder, out.whole = t, t
 	return &out
 }
 
@@ -108,7 +116,7 @@ func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) {
 // ItemSize returns the number of bytes that AppendItem appends for src, and false if that is unknown without
 // encoding. It is known for Protobuf stored as Protobuf, whose lists need the size of all items first.
 func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
-	if w.format.Encoding != Protobuf || w.resource.Source != Protobuf || w.format.Unmanaged {
+	if w.format.Encoding != Protobuf || w.resource.Source != Protobuf || w.format.Projection != "" {
 		return 0, false
 	}
 	if w.format.Shape == Metadata {
@@ -161,7 +169,7 @@ func (w *Writer) AppendBookmark(dst []byte, rv string, initialEventsEnd, first b
 	if err != nil {
 		return dst, err
 	}
-	e := w.encoder
+	e := w.whole
 	// This bookmark keeps its object in a Table without objects, for the annotation.
 	if t, ok := e.(tableEncoder); ok && initialEventsEnd && t.include == IncludeNone {
 		t.include = IncludeMetadata

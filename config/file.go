@@ -86,8 +86,6 @@ const (
 type Features struct {
 	// ShardSelector serves lists and watches with the parameter shardSelector (KEP-5866) even if the apiserver ignores it.
 	ShardSelector bool `json:"shardSelector,omitempty"`
-	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958) even if the apiserver ignores it.
-	DropManagedFields bool `json:"dropManagedFields,omitempty"`
 }
 
 // TLS is the serving certificate of the API listener. With an empty CertFile, Sluice issues one from a

@@ -1,15 +1,5 @@
 package json
 
-// AppendWithoutManagedFields appends obj without metadata.managedFields and with every other byte
-// unchanged, for clients that ask the apiserver to drop managed fields (KEP-5958).
-//
-// The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
-func AppendWithoutManagedFields(dst, obj []byte) ([]byte, error) {
-	return appendWithout(dst, obj, "metadata", func(dst []byte, metadata Value) ([]byte, error) {
-		return appendWithoutMembers(dst, metadata, "metadata", "managedFields")
-	})
-}
-
 // appendWithout appends obj with the first member of a name replaced by the output of edit.
 func appendWithout(dst, obj []byte, name string, edit func(dst []byte, v Value) ([]byte, error)) ([]byte, error) {
 	base := len(dst)

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/munnerz/goautoneg"
+
+	"sluice/codec/projection"
 )
 
 // maxAccept bounds the Accept headers that are parsed, in bytes: the library takes 0.3 s for a megabyte,
@@ -20,20 +22,25 @@ func clauses(accept string) []goautoneg.Accept {
 	return goautoneg.ParseAccept(accept)
 }
 
-// ListAccept returns the Accept header with which the apiserver gives the same list that [Format] without
-// Strict promises: it replaces as=PartialObjectMetadata, which the apiserver refuses for lists
-// (wire.md 1.4), by as=PartialObjectMetadataList.
-func ListAccept(accept string) string {
+// UpstreamAccept returns the Accept header for the apiserver of a request that [Format] without Strict answers. It leaves
+// out projections but that of the apiserver, which may refuse others: the answer then has whole objects. For a list it
+// replaces as=PartialObjectMetadata, which the apiserver refuses (wire.md 1.4), by as=PartialObjectMetadataList.
+func UpstreamAccept(accept string, v Verb) string {
 	const one, list = "as=PartialObjectMetadata", "as=PartialObjectMetadataList"
-	if !strings.Contains(accept, one) {
+	if !strings.Contains(accept, "=") {
 		return accept
 	}
 	clauses := strings.Split(accept, ",")
 	for i, clause := range clauses {
-		params := strings.Split(clause, ";")
-		for j, param := range params {
-			if strings.TrimSpace(param) == one {
-				params[j] = list
+		var params []string
+		for param := range strings.SplitSeq(clause, ";") {
+			name, _, _ := strings.Cut(strings.TrimSpace(param), "=")
+			switch bare := strings.TrimSpace(param); {
+			case name == "keep", name == "quiet", name == "drop" && bare != string(projection.WithoutManagedFields):
+			case bare == one && v == List:
+				params = append(params, list)
+			default:
+				params = append(params, param)
 			}
 		}
 		clauses[i] = strings.Join(params, ";")

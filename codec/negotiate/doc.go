@@ -6,7 +6,7 @@
 //     with an error. This package has no wording for such errors: the request must be passed to the
 //     apiserver, which words its own.
 //   - [ErrorFormat] returns the format of an error response.
-//   - [ListAccept] rewrites an Accept header for lists of metadata.
+//   - [UpstreamAccept] rewrites an Accept header for the apiserver.
 //
 // The rules are those of docs/wire.md, section 1; comments name its paragraphs. The package knows
 // header values, not HTTP. It stands above package codec, whose [codec.Format] is the result.

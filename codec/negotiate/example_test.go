@@ -52,7 +52,7 @@ func ExampleRequest_Accepts() {
 	// Output: true false
 }
 
-func ExampleListAccept() {
-	fmt.Println(negotiate.ListAccept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"))
+func ExampleUpstreamAccept() {
+	fmt.Println(negotiate.UpstreamAccept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", negotiate.List))
 	// Output: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1
 }

@@ -1,11 +1,13 @@
 package negotiate
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/munnerz/goautoneg"
 
 	"sluice/codec"
+	"sluice/codec/projection"
 )
 
 // conversion is the group, version and kind to which a clause asks objects to be converted.
@@ -20,7 +22,7 @@ type rules struct {
 	convert bool           // conversions are allowed
 	noProto bool           // unconverted objects cannot be Protobuf: custom resources have no schema for it
 	metaV1  bool           // sv=v1 is allowed
-	drop    bool           // drop=metadata.managedFields is known
+	project bool           // keep, drop and quiet are known
 	last    codec.Encoding // the last encoding that is offered
 }
 
@@ -29,13 +31,14 @@ type match struct {
 	encoding codec.Encoding
 	convert  conversion
 	pretty   bool
-	drop     string // the value of the parameter: metadata.managedFields, or any other that rules without drop ignore
+	fields   projection.Projection
+	quiet    bool
 }
 
 func rulesFor(e Endpoint) rules {
 	return rules{
 		convert: true, noProto: e.Style == codec.Unstructured, metaV1: true,
-		drop: e.DropManagedFields, last: lastEncoding(e.CBOR),
+		project: e.Projections, last: lastEncoding(e.CBOR),
 	}
 }
 
@@ -78,9 +81,6 @@ func covers(c *goautoneg.Accept, e codec.Encoding) bool {
 	return false
 }
 
-// dropManagedFields is the only value of the media type parameter drop (KEP-5958).
-const dropManagedFields = "metadata.managedFields"
-
 // accept checks the parameters of a clause against an encoding that it covers. Unknown parameters are
 // ignored.
 func (r rules) accept(params map[string]string, e codec.Encoding) (match, bool) {
@@ -103,14 +103,26 @@ func (r rules) accept(params map[string]string, e codec.Encoding) (match, bool) 
 			}
 		case "pretty":
 			m.pretty = v == "1"
-		case "drop":
-			if r.drop && v != "" && v != dropManagedFields {
-				return match{}, false
-			}
-			m.drop = v
+		case "quiet":
+			m.quiet = r.project && v == "1"
 		}
 	}
-	return m, r.allows(m)
+	var err error
+	m.fields, err = r.projection(params)
+	return m, err == nil && r.allows(m)
+}
+
+// projection returns the projection of a clause. A row of a Table lacks no fields but the managed ones: the cells need the
+// others.
+func (r rules) projection(params map[string]string) (projection.Projection, error) {
+	if !r.project {
+		return "", nil
+	}
+	p, err := projection.Parse(params["keep"], params["drop"])
+	if err == nil && params["as"] == "Table" && p != "" && p != projection.WithoutManagedFields {
+		err = errors.New("a Table has whole objects, or drop=metadata.managedFields")
+	}
+	return p, err
 }
 
 // allows reports whether the endpoint gives this encoding with this conversion.

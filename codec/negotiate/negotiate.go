@@ -23,10 +23,15 @@ func Format(r Request, e Endpoint) (codec.Format, bool) {
 	return codec.Format{}, false
 }
 
-// Drop returns the value of the parameter drop in the clause that Format chooses; it is empty if there is none.
-func Drop(r Request, e Endpoint) string {
-	m, _ := rulesFor(e).choose(r.Accept)
-	return m.drop
+// ProjectionError returns why Format refuses a request because of its parameters keep or drop, nil if it is for another
+// reason.
+func ProjectionError(r Request, e Endpoint) error {
+	for _, c := range clauses(r.Accept) {
+		if _, err := rulesFor(e).projection(c.Params); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ErrorFormat returns the format of an error response. Errors are never converted, so a client that
@@ -79,7 +84,10 @@ func (m match) format(r Request, e Endpoint) (f codec.Format, ok bool) {
 			f.Shape, ok = codec.Metadata, e.Verb == List
 		}
 	}
-	f.Unmanaged = e.DropManagedFields && m.drop != "" && (f.Shape != codec.Table || f.Include != codec.IncludeNone)
+	if f.Shape != codec.Table || f.Include != codec.IncludeNone {
+		f.Projection = m.fields
+		f.Quiet = m.quiet && m.fields != "" && e.Verb == Watch && f.Shape != codec.Table
+	}
 	return f, ok
 }
 

@@ -37,7 +37,6 @@ type Endpoint struct {
 	// Strict refuses a list as=PartialObjectMetadata, as the apiserver does. Otherwise such a list is
 	// given as a PartialObjectMetadataList, as the API concepts page promises.
 	Strict bool
-	// DropManagedFields honors the media type parameter drop=metadata.managedFields, as an apiserver
-	// with the gate ManagedFieldsOptOut does. Otherwise the parameter is ignored like any unknown one.
-	DropManagedFields bool
+	// Projections honors the media type parameters keep, drop and quiet. Otherwise they are ignored like any unknown one.
+	Projections bool
 }

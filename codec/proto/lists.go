@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
-
-	"sluice/codec/cbor"
 )
 
 // number decodes the number at s, which indexFields has validated, and truncates it to its Go type.
@@ -44,29 +42,29 @@ func (to notation) appendStringList(dst, b []byte, p *plan) ([]byte, error) {
 		return dst, err
 	}
 	start := len(dst)
-	dst = to.openList(dst, cbor.Array, n)
+	dst = to.openList(dst, n)
 	for i := 0; i < len(b); {
 		f, _ := readField(b, i) // checked
 		dst = to.appendString(to.appendComma(dst), b[f.start:f.end])
 		i = f.end
 	}
-	return to.closeList(dst, cbor.Array, start), nil
+	return to.closeList(dst, start), nil
 }
 
 // appendElements appends a slice; its length is known from the index.
 func (tc *transcoder) appendElements(dst, b []byte, s span, f *planField, p *plan) (_ []byte, err error) {
 	start, end := len(dst), int(s.end)
-	dst = tc.openList(dst, cbor.Array, int(s.n))
+	dst = tc.openList(dst, int(s.n))
 	if f.elem.wireType() != wireBytes {
 		dst, err = tc.appendNumbers(dst, b, s, f, p)
-		return tc.closeList(dst, cbor.Array, start), err
+		return tc.closeList(dst, start), err
 	}
 	for i, stop := nextElement(b, int(s.start), end, f); i >= 0; i, stop = nextElement(b, stop, end, f) {
 		if dst, err = tc.appendValue(tc.appendComma(dst), f.elem, f.sub, b[i:stop], p); err != nil {
 			return dst, err
 		}
 	}
-	return tc.closeList(dst, cbor.Array, start), nil
+	return tc.closeList(dst, start), nil
 }
 
 // appendNumbers appends the elements of a slice of numbers or bools.
@@ -116,8 +114,8 @@ func (p *plan) readMapEntry(b []byte) (m mapEntry, err error) {
 
 // appendMap appends a map. The apiserver writes it with ascending keys.
 func (tc *transcoder) appendMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
-	start, end := len(dst), int(s.end)
-	dst = tc.openList(dst, cbor.Map, int(s.n))
+	start, end, members := len(dst), int(s.end), 0
+	dst = tc.openObject(dst)
 	var last []byte
 	for i, stop := nextElement(b, int(s.start), end, f); i >= 0; i, stop = nextElement(b, stop, end, f) {
 		m, err := p.readMapEntry(b[i:stop])
@@ -128,6 +126,10 @@ func (tc *transcoder) appendMap(dst, b []byte, s span, f *planField, p *plan) ([
 			return dst, err
 		}
 		last = m.key
+		if !f.hasKey(m.key) {
+			continue
+		}
+		members++
 		dst = tc.appendKey(dst, m.key)
 		if m.value == nil {
 			dst = append(dst, f.out[tc.notation].absentValue...)
@@ -135,5 +137,5 @@ func (tc *transcoder) appendMap(dst, b []byte, s span, f *planField, p *plan) ([
 			return dst, err
 		}
 	}
-	return tc.closeList(dst, cbor.Map, start), nil
+	return tc.closeObject(dst, start, members), nil
 }

@@ -51,21 +51,18 @@ func setHead(dst []byte, start int, m cbor.Major, n int) []byte {
 	return slices.Replace(dst, start, start+1, cbor.AppendHead(head[:0], m, uint64(n))...)
 }
 
-// openList begins an array of n elements, or a map of n members if m is cbor.Map, to be ended with closeList.
-func (to notation) openList(dst []byte, m cbor.Major, n int) []byte {
+// openList begins an array of n elements, to be ended with closeList.
+func (to notation) openList(dst []byte, n int) []byte {
 	if to == asCBOR {
-		return cbor.AppendHead(dst, m, uint64(n))
+		return cbor.AppendHead(dst, cbor.Array, uint64(n))
 	}
 	return dst
 }
 
-// closeList ends an array or a map, whose content is everything after start.
-func (to notation) closeList(dst []byte, m cbor.Major, start int) []byte {
-	switch {
-	case to == asCBOR:
+// closeList ends an array, whose content is everything after start.
+func (to notation) closeList(dst []byte, start int) []byte {
+	if to == asCBOR {
 		return dst
-	case m == cbor.Map:
-		return closeJSON(dst, start, '{', '}')
 	}
 	return closeJSON(dst, start, '[', ']')
 }

@@ -56,6 +56,7 @@ type plan struct {
 
 	printed           set // fields that have a JSON name
 	printedWhenAbsent set // fields that are printed even if they are not on the wire
+	dropped           set // fields that a projection leaves out
 }
 
 // maxFields is the number of bits in a set. The largest message type has 44 fields.
@@ -82,6 +83,10 @@ type planField struct {
 	num int         // field number; 0 if the field is not on the wire
 	sub *plan       // of messages, also as elements and map values
 	out [2]literals // by notation
+
+	partial   bool            // a projection leaves out a part of the value
+	keys      map[string]bool // of opMap: the keys that it names; nil for none
+	keepsKeys bool            // it keeps these keys, instead of leaving them out
 
 	tagBytes uint16 // the tag of a length-delimited field, as two bytes little-endian
 	tagLen   uint8  // the number of these bytes in use: 1 or 2

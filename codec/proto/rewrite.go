@@ -23,36 +23,33 @@ func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte,
 	})
 }
 
-// metaManagedFields is the field number in metav1.ObjectMeta.
-const metaManagedFields = 17
-
-// AppendWithoutManagedFields appends raw without its metadata.managedFields and with every other
-// byte unchanged (KEP-5958). It returns the errors of ParseObjectMeta.
-func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
-	return appendWithout(dst, raw, func(f field, _ []byte) (bool, error) { return f.num == metaManagedFields, nil })
-}
-
 // AppendWithoutAnnotations appends raw without the annotations that have one of the keys, and with
 // every other byte unchanged. It returns the errors of ParseObjectMeta.
 func AppendWithoutAnnotations(dst, raw []byte, keys ...string) ([]byte, error) {
-	return appendWithout(dst, raw, func(f field, v []byte) (bool, error) {
-		if f.num != metaAnnotations {
-			return false, nil
+	return appendWithMeta(dst, raw, func(dst, meta []byte) ([]byte, error) {
+		for i := 0; i < len(meta); {
+			f, err := readField(meta, i)
+			if err != nil {
+				return dst, err
+			}
+			if f.num == metaAnnotations {
+				if f.typ != wireBytes {
+					return dst, ErrWireType
+				}
+				key, _, err := parsePair(meta[f.start:f.end])
+				if err != nil {
+					return dst, err
+				}
+				if slices.Contains(keys, string(key)) {
+					i = f.end
+					continue
+				}
+			}
+			dst = append(dst, meta[i:f.end]...)
+			i = f.end
 		}
-		if f.typ != wireBytes {
-			return false, ErrWireType
-		}
-		key, _, err := parsePair(v)
-		return slices.Contains(keys, string(key)), err
+		return dst, nil
 	})
-}
-
-// A fieldFilter reports whether to drop a field with the payload v.
-type fieldFilter func(f field, v []byte) (bool, error)
-
-// appendWithout appends raw without the fields of its metadata that drop selects.
-func appendWithout(dst, raw []byte, drop fieldFilter) ([]byte, error) {
-	return appendWithMeta(dst, raw, func(dst, meta []byte) ([]byte, error) { return appendKept(dst, meta, drop) })
 }
 
 // appendWithMeta appends raw with the output of edit as its metadata.
@@ -73,25 +70,6 @@ func appendWithMeta(dst, raw []byte, edit func(dst, meta []byte) ([]byte, error)
 		}
 		if err != nil {
 			return dst[:base], in(err, "object")
-		}
-		i = f.end
-	}
-	return dst, nil
-}
-
-// appendKept appends the fields of the message b that drop does not select.
-func appendKept(dst, b []byte, drop fieldFilter) ([]byte, error) {
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		if err != nil {
-			return dst, err
-		}
-		dropped, err := drop(f, b[f.start:f.end])
-		if err != nil {
-			return dst, err
-		}
-		if !dropped {
-			dst = append(dst, b[i:f.end]...)
 		}
 		i = f.end
 	}

@@ -9,37 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestAppendWithoutManagedFieldsKeepsEveryOtherByte(t *testing.T) {
-	managed := []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: metav1.NewFieldsV1(`{"f:a":{}}`)}, {Manager: string(make([]byte, 300))}}
-	for _, o := range []corev1.ReplicationController{
-		{},
-		{ObjectMeta: metav1.ObjectMeta{ManagedFields: managed}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: []string{"f"}, ManagedFields: managed[:1]}, Spec: corev1.ReplicationControllerSpec{
-			// The template's managed fields are part of the spec.
-			Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{ManagedFields: managed}},
-		}},
-	} {
-		src := raw(t, &o)
-		o.ManagedFields = nil
-		want := raw(t, &o)
-		got, err := AppendWithoutManagedFields([]byte("x"), src)
-		if err != nil || string(got) != "x"+string(want) {
-			t.Errorf("got %x, %v, want %x", got, err, want)
-		}
-	}
-}
-
-func FuzzAppendWithoutManagedFields(f *testing.F) {
-	f.Add([]byte("\x0a\x05\x0a\x01n\x8a\x01\x00"))
-	f.Add([]byte("\x0a\x03\x8a\x01\x00\x0a\x00\x12\x00"))
-	f.Fuzz(func(t *testing.T, src []byte) {
-		got, err := AppendWithoutManagedFields(nil, src)
-		if again, err2 := AppendWithoutManagedFields(nil, got); err == nil && (err2 != nil || !bytes.Equal(again, got)) {
-			t.Fatalf("%x: %x, again %x, %v", src, got, again, err2)
-		}
-	})
-}
-
 func TestAppendWithResourceVersionKeepsEveryOtherByte(t *testing.T) {
 	for _, meta := range []metav1.ObjectMeta{{}, sampleMeta()} {
 		for _, rv := range []string{"", "1", "1234567890123456789", string(make([]byte, 300))} {

@@ -75,7 +75,7 @@ func (d *Discovery) Describe(ctx context.Context, was *Description, jsonOnly boo
 	}
 	out.succeed(was)
 	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)
-	out.SelectsShards, out.DropsManagedFields = d.features(ctx)
+	out.SelectsShards = d.selectsShards(ctx)
 	out.Resource.Columns, err = d.columns(ctx, &out.Resource, out.Minor, out.declared)
 	return out, err
 }
@@ -130,23 +130,16 @@ func (d *Discovery) compressesStreamingLists(ctx context.Context) bool {
 }
 
 const (
-	// acceptFeatures accepts metadata only from an apiserver that knows the parameter drop: it refuses unknown values of it.
-	acceptFeatures = codec.MediaJSON + ";drop=-," + acceptMetadataList
 	// everyShard selects all objects.
 	everyShard = "shardRange(object.metadata.uid,'0x0000000000000000','0x10000000000000000')"
 )
 
-// features lists no objects to find out whether the apiserver selects shards and drops managed fields. It does neither if
-// it does not answer.
-func (d *Discovery) features(ctx context.Context) (shards, drops bool) {
+// selectsShards lists no objects to find out whether the apiserver selects shards. It does not if it does not answer.
+func (d *Discovery) selectsShards(ctx context.Context) bool {
 	list, _, err := d.getJSON(ctx, d.ResourcePath(), url.Values{
 		"limit": {"1"}, "resourceVersion": {"0"}, "fieldSelector": {FieldName + "=-"}, "shardSelector": {everyShard},
-	}, acceptFeatures)
-	if err != nil {
-		return false, false
-	}
-	kind, _ := list.Get("kind").Text()
-	return list.Get("metadata", "shardInfo") != nil, kind == "PartialObjectMetadataList"
+	}, codec.MediaJSON)
+	return err == nil && list.Get("metadata", "shardInfo") != nil
 }
 
 // discover finds the resource in the discovery document of its version. The document belongs to no resource, so that its

@@ -15,7 +15,6 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/json"
-	"sluice/codec/negotiate"
 	"sluice/codec/proto"
 	"sluice/test/support/fake"
 )
@@ -224,19 +223,17 @@ func TestCompressionIsFoundFromAStreamingList(t *testing.T) {
 	}
 }
 
-// Kubernetes 1.38 says which shard a list is of, and with the gate ManagedFieldsOptOut refuses unknown values of drop.
-func TestFeaturesAreFoundFromAListWithoutObjects(t *testing.T) {
+// Kubernetes 1.38 says which shard a list is of.
+func TestShardsAreFoundFromAListWithoutObjects(t *testing.T) {
 	const shard = `"metadata":{"resourceVersion":"1","shardInfo":{"selector":"all"}},"items":[]}`
 	for name, row := range map[string]struct {
-		respond       http.HandlerFunc
-		shards, drops bool
+		respond http.HandlerFunc
+		shards  bool
 	}{
-		"none":            {fake.Body(codec.MediaJSON, fake.ConfigMaps.FirstList()), false, false},
-		"shards":          {fake.Body(codec.MediaJSON, []byte(`{"kind":"ConfigMapList","apiVersion":"v1",`+shard)), true, false},
-		"drop":            {fake.AtVersion(1), false, true},
-		"both":            {fake.Body(codec.MediaJSON, []byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1",`+shard)), true, true},
-		"a refusal":       {fake.Refuse(http.StatusTooManyRequests), false, false},
-		"a malformed one": {fake.Body(codec.MediaJSON, []byte(`{"kind":"PartialObjectMetadataList",`+shard[:30])), false, false},
+		"none":            {fake.Body(codec.MediaJSON, fake.ConfigMaps.FirstList()), false},
+		"shards":          {fake.Body(codec.MediaJSON, []byte(`{"kind":"ConfigMapList","apiVersion":"v1",`+shard)), true},
+		"a refusal":       {fake.Refuse(http.StatusTooManyRequests), false},
+		"a malformed one": {fake.Body(codec.MediaJSON, []byte(`{"kind":"ConfigMapList",`+shard[:30])), false},
 	} {
 		asked := func(w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
@@ -249,19 +246,13 @@ func TestFeaturesAreFoundFromAListWithoutObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if d.SelectsShards != row.shards || d.DropsManagedFields != row.drops {
-			t.Errorf("%s: shards %v, drop %v", name, d.SelectsShards, d.DropsManagedFields)
+		if d.SelectsShards != row.shards {
+			t.Errorf("%s: shards %v", name, d.SelectsShards)
 		}
 	}
 	shards, err := sharding.Parse(everyShard)
 	if err != nil || len(shards.Requirements()) != 1 {
 		t.Errorf("%s: %v", everyShard, err)
-	}
-	client := negotiate.Request{Accept: acceptFeatures}
-	for drops, want := range map[bool]codec.Shape{false: codec.Object, true: codec.Metadata} {
-		if f, ok := negotiate.Format(client, negotiate.Endpoint{Verb: negotiate.List, DropManagedFields: drops}); !ok || f.Shape != want {
-			t.Errorf("drop known: %v: %+v", drops, f)
-		}
 	}
 }
 

@@ -38,9 +38,6 @@ type Description struct {
 	CompressesStreamingLists bool
 	// SelectsShards is true if the apiserver knows the parameter shardSelector, as Kubernetes 1.38 does by default.
 	SelectsShards bool
-	// DropsManagedFields is true if the apiserver knows the media type parameter drop, as Kubernetes 1.38 does with the
-	// feature gate ManagedFieldsOptOut.
-	DropsManagedFields bool
 	// Minor is the release of the apiserver: 38 for Kubernetes 1.38. It is 0 if the release is unknown.
 	Minor int
 	// ListBytes is about how long a list of all objects was as JSON, judged by the first of them.

@@ -22,6 +22,8 @@ var (
 	SlowBody = Message{"slow-body", "the request body was not sent in time", "send it again over a faster connection"}
 	BadBody  = Message{"malformed-body", "the request body is malformed: %v",
 		"correct the framing of the body (Transfer-Encoding: chunked)"}
+	BadProjection = Message{"impossible-projection", "objects have no such projection: %v",
+		"correct keep or drop in the Accept header"}
 	Unnamed = Message{"unnamed-caller", "the gateway cannot name the caller to the apiserver: %s",
 		"use a bearer token, which passes as it is"}
 )
@@ -79,7 +81,7 @@ var (
 // All are the messages.
 var All = []Message{
 	TooMuch, NoSeat, NoPlace, PassBudget,
-	Ambiguous, TooManyHeaders, SlowBody, BadBody, Unnamed,
+	Ambiguous, TooManyHeaders, SlowBody, BadBody, BadProjection, Unnamed,
 	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, Revoked,
 	TooSlow, Unwritable, NotProven, Discarded,
 	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,

@@ -22,20 +22,17 @@ const passedWatchLife = 75 * time.Second
 
 // upstreamRequest returns the request as the apiserver gets it: r, or a changed copy of it.
 //
-// Unless Strict, a list may be asked for as PartialObjectMetadata, which the apiserver supports only
-// by the name of the list.
+// Unless Strict, a client may accept media types of Sluice alone.
 func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason outcome.Pass) *http.Request {
-	switch {
-	case info.Verb == "watch" && reason.Temporary():
-		return shortenWatch(r, info)
-	case info.Verb == "list" && !h.options.Strict:
+	if verb, reads := negotiate.ParseVerb(info.Verb); reads && !h.options.Strict {
 		accept := r.Header.Get("Accept")
-		listAccept := negotiate.ListAccept(accept)
-		if listAccept == accept {
-			return r
+		if upstream := negotiate.UpstreamAccept(accept, verb); upstream != accept {
+			r = r.Clone(r.Context())
+			r.Header["Accept"][0] = upstream
 		}
-		r = r.Clone(r.Context())
-		r.Header["Accept"][0] = listAccept
+	}
+	if info.Verb == "watch" && reason.Temporary() {
+		return shortenWatch(r, info)
 	}
 	return r
 }

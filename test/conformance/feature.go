@@ -38,8 +38,6 @@ func (r Row) leftOut() bool {
 //   - CBOR: the feature gate CBORServingAndStorage, which the tests switch on. Sluice serves CBOR with any apiserver.
 //   - CBORRefusals: 401 and 403 in CBOR, which Sluice writes for requests that it refuses itself.
 //   - IgnoredShards: shard selectors have no meaning, as without the feature gate ShardedListAndWatch.
-//   - IgnoredDrop, DropManagedFields: unknown values of drop have no meaning, as without the feature gate
-//     ManagedFieldsOptOut, which Kubernetes 1.38 has; or they are refused.
 //   - ImpersonationErrors: a 400 for a group without a user. The request passes.
 func (r Row) features() []string {
 	path, query, _ := strings.Cut(r.Path, "?")
@@ -58,9 +56,6 @@ func (r Row) features() []string {
 	need("CBOR", cbor)
 	need("CBORRefusals", cbor && r.Source == "gateway")
 	need("IgnoredShards", q.Has("shardSelector") && r.Since == "")
-	drops := strings.Contains(r.Accept, "drop=spec")
-	need("IgnoredDrop", drops && r.Since == "")
-	need("DropManagedFields", drops && r.Since != "")
 	need("ConstrainedImpersonation", strings.HasSuffix(r.User, "-cert") && r.Status >= http.StatusBadRequest && r.Source == "gateway")
 	need("ImpersonationErrors", r.Status == http.StatusBadRequest && r.Header["Impersonate-Group"] != nil && r.Header["Impersonate-User"] == nil)
 	need("Columns", strings.Contains(r.Accept, "as=Table") && reads(path, "deployments", "serviceaccounts", "resourceslices"))

@@ -6,6 +6,7 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/negotiate"
+	"sluice/codec/projection"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -16,8 +17,8 @@ type target struct {
 	client negotiate.Request
 	format codec.Format
 	watch  bool
-	// drop names the fields that the client wants left out; only the apiserver knows whether it supports that.
-	drop string
+	// unmanaged is true if the client wants no managed fields; only the apiserver knows whether it supports that.
+	unmanaged bool
 }
 
 // targetOf returns the target of a request, nil if the client accepts JSON or if no acceptable
@@ -31,25 +32,26 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: a refusal
 	// of the other alone is no reason to refuse a client.
 	verb, _ := negotiate.ParseVerb(info.Verb) // a write is answered with one object, as a get
-	permissive := negotiate.Endpoint{Verb: verb, Style: codec.Unstructured, CBOR: true, DropManagedFields: true}
+	permissive := negotiate.Endpoint{Verb: verb, Style: codec.Unstructured, CBOR: true, Projections: true}
 	var ok bool
 	if t.format, ok = negotiate.Format(t.client, permissive); !ok {
-		permissive.DropManagedFields = false // an apiserver that does not know drop accepts any value of it
+		permissive.Projections = false // an apiserver that does not know them accepts any value
 		t.format, ok = negotiate.Format(t.client, permissive)
 	}
 	if !ok || !negotiate.RouteAccepts(t.client.Accept, permissive) {
 		return nil
 	}
-	t.drop, t.format.Unmanaged = negotiate.Drop(t.client, permissive), false
+	t.unmanaged = t.format.Projection == projection.WithoutManagedFields
+	t.format.Projection, t.format.Quiet = "", false
 	return t
 }
 
 // jsonAccept returns the Accept header of a request for JSON from which the target can be made: the
-// target's shape if the upstream supports it, otherwise whole objects. The upstream refuses a drop that it does not know.
+// target's shape if the upstream supports it, otherwise whole objects.
 func (t *target) jsonAccept(info *request.Info) string {
 	plain, as := codec.MediaJSON, ""
-	if t.drop != "" {
-		plain += ";drop=" + t.drop
+	if t.unmanaged {
+		plain += ";" + string(projection.WithoutManagedFields)
 	}
 	switch {
 	case t.format.Shape == codec.Table:

@@ -1,11 +1,14 @@
 package encode
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/utils/lru"
 
 	"sluice/cache"
 	"sluice/cache/tree"
@@ -40,23 +43,58 @@ func FormatFor(c *resources.CachedResource, f codec.Format) (*Format, error) {
 	if f.Shape == codec.Table {
 		key.columns = c.Resource.Columns
 	}
-	if v, ok := c.Encoders.Load(key); ok {
-		e := v.(*Format)
-		if e.failed.Load() {
-			return nil, codec.ErrUnsupported
-		}
-		return e, nil
+	if f.Projection != "" {
+		return projected(c, f)
 	}
+	if v, ok := c.Encoders.Load(key); ok {
+		return v.(*Format).usable()
+	}
+	e, err := newFormat(c, f)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := c.Encoders.LoadOrStore(key, e)
+	return v.(*Format), nil
+}
+
+// maxProjected bounds the Formats of a store with projections, which clients make up.
+const maxProjected = 64
+
+// projectedKey is the key of the cache of Formats with projections.
+type projectedKey struct{}
+
+// projected is FormatFor for a format with a projection. The least used one is replaced.
+func projected(c *resources.CachedResource, f codec.Format) (*Format, error) {
+	v, ok := c.Encoders.Load(projectedKey{})
+	if !ok {
+		v, _ = c.Encoders.LoadOrStore(projectedKey{}, lru.New(maxProjected))
+	}
+	if e, ok := v.(*lru.Cache).Get(f); ok {
+		return e.(*Format).usable()
+	}
+	e, err := newFormat(c, f)
+	if err == nil {
+		v.(*lru.Cache).Add(f, e)
+	}
+	return e, err
+}
+
+func newFormat(c *resources.CachedResource, f codec.Format) (*Format, error) {
 	e := &Format{resource: &c.Resource, now: c.Now}
 	if e.now == nil {
 		e.now = time.Now
 	}
 	var err error
-	if e.Writer, err = codec.NewWriter(&c.Resource, key.format); err != nil {
-		return nil, err
+	e.Writer, err = codec.NewWriter(&c.Resource, f)
+	return e, err
+}
+
+// usable returns the Format, or codec.ErrUnsupported if an object could not be written.
+func (e *Format) usable() (*Format, error) {
+	if e.failed.Load() {
+		return nil, codec.ErrUnsupported
 	}
-	v, _ := c.Encoders.LoadOrStore(key, e)
-	return v.(*Format), nil
+	return e, nil
 }
 
 // check returns nil or an ErrUnencodable for the error of writing an object, after which reads in this
@@ -86,6 +124,23 @@ func (e *Format) AppendEventOf(dst []byte, t cache.Type, o *tree.Object, first b
 	return dst, e.check(err)
 }
 
+// Omits implements cache.QuietEncoder: a quiet watch omits a modification that leaves its projection as it was.
+func (e *Format) Omits(before, after *tree.Object) (bool, error) {
+	if !e.Format().Quiet {
+		return false, nil
+	}
+	data, err := e.resource.SetResourceVersion(nil, before.Data, strconv.FormatUint(after.RV, 10))
+	if err != nil {
+		return false, e.check(err)
+	}
+	was, err := e.Writer.AppendObject(nil, data)
+	if err != nil {
+		return false, e.check(err)
+	}
+	is, err := e.Writer.AppendObject(nil, after.Data)
+	return bytes.Equal(was, is), e.check(err)
+}
+
 // Shareable reports whether an event has the same bytes for every watch at any time.
 func (e *Format) Shareable() bool { return !e.Format().AgesWithTime() }
 
@@ -95,7 +150,7 @@ func (e *Format) Memoizable() bool { return e.Shareable() || e.Format().AgesApar
 // Copies reports whether objects are written as they are stored.
 func (e *Format) Copies() bool {
 	f := e.Format()
-	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged && !e.resource.WholeFloats
+	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && f.Projection == "" && !e.resource.WholeFloats
 }
 
 // Verbatim reports whether the items of lists are the stored bytes.
@@ -109,4 +164,4 @@ func (e *Format) DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, 
 	return &tree.Object{Key: o.Key, RV: rv, Data: data}, e.check(err)
 }
 
-var _ cache.Encoder = (*Format)(nil)
+var _ cache.QuietEncoder = (*Format)(nil)

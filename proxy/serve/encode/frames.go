@@ -62,6 +62,6 @@ func (f agelessFrames) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]
 }
 
 var (
-	_ cache.Encoder = blockEncoder{}
-	_ cache.Encoder = agelessFrames{}
+	_ cache.QuietEncoder = blockEncoder{}
+	_ cache.Encoder      = agelessFrames{}
 )

@@ -44,6 +44,9 @@ func (h Head) Set(header http.Header) {
 	for _, warning := range warnings(p.Resource) {
 		header.Add("Warning", warning)
 	}
+	if f := p.Format.Format(); f.Partial() {
+		header.Add("Warning", fmt.Sprintf("299 - %q", "objects are partial: "+string(f.Projection)))
+	}
 	header.Set("Content-Type", p.Format.ContentType(p.Verb == negotiate.Watch))
 }
 

@@ -8,11 +8,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/negotiate"
+	"sluice/codec/proto"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -73,8 +76,6 @@ type Access interface {
 type Features struct {
 	// ShardSelector serves lists and watches with a shardSelector (KEP-5866).
 	ShardSelector bool
-	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
-	DropManagedFields bool
 }
 
 // Options are the features of plans.
@@ -198,24 +199,31 @@ func (p *Plan) Discarded(ctx context.Context, from Resources) bool {
 }
 
 // negotiate finds the format that the client accepts. Only the apiserver knows
-// whether it supports CBOR, so a Strict gateway passes requests for it.
+// whether it supports CBOR and drop, so a Strict gateway passes requests for them.
 func (p *Plan) negotiate(r *http.Request, o *Options) error {
 	resource, client := &p.Resource.Resource, response.Negotiation(r, &p.Info.Parsed)
-	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
+	if o.Strict && (strings.Contains(client.Accept, codec.MediaCBOR) || strings.Contains(client.Accept, "drop=")) {
 		return outcome.UnservedFormat
 	}
-	accepted, ok := negotiate.Format(client, negotiate.Endpoint{
-		Verb: p.Verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict,
-		DropManagedFields: o.Features.DropManagedFields || p.Resource.DropsManagedFields,
-	})
+	endpoint := negotiate.Endpoint{
+		Verb: p.Verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict, Projections: !o.Strict,
+	}
+	accepted, ok := negotiate.Format(client, endpoint)
 	switch {
 	case !ok:
+		if err := negotiate.ProjectionError(client, endpoint); err != nil {
+			return refusedProjection(err)
+		}
 		return outcome.UnservedFormat
 	case accepted.Shape == codec.Table && resource.Columns == nil:
 		return outcome.UnknownColumns
 	}
 	var err error
-	if p.Format, err = encode.FormatFor(p.Resource, accepted); err != nil || p.Verb == negotiate.List && p.Format.Sorted() {
+	p.Format, err = encode.FormatFor(p.Resource, accepted)
+	if bad, ok := errors.AsType[*proto.FieldError](err); ok {
+		return refusedProjection(bad)
+	}
+	if err != nil || p.Verb == negotiate.List && p.Format.Sorted() {
 		return outcome.UnservedFormat
 	}
 	if p.Verb == negotiate.Watch && p.Options.AllowBookmarks {
@@ -225,6 +233,14 @@ func (p *Plan) negotiate(r *http.Request, o *Options) error {
 		}
 	}
 	return nil
+}
+
+// refusedProjection returns the answer to a client that asks for a projection which no object has.
+func refusedProjection(err error) error {
+	return &outcome.Refused{Err: &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
+		Message: message.BadProjection.Say(err),
+	}}}
 }
 
 // selectObjects finds out which objects the read selects. The continue token of a list that a field

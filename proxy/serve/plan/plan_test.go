@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/codec/negotiate"
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/outcome"
 	"sluice/test/support/servetest"
 )
 
@@ -302,36 +305,54 @@ func TestPlanFollowsTheFeaturesOfTheApiserver(t *testing.T) {
 	const (
 		list  = "/apis/ex.io/v1/foos?resourceVersion=0"
 		shard = "&shardSelector=shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
-		drop  = "application/json;drop="
 	)
 	for _, row := range []struct {
-		url, accept   string
+		url           string
 		known, forced bool
 		want          string
 	}{
-		{list + shard, "", false, false, "options"},
-		{list + shard, "", true, false, "list any"},
-		{list + shard, "", false, true, "list any"},
-		{list + shard + "&watch=1", "", false, false, "options"},
-		{list + shard + "&watch=1", "", true, false, "watch any with initial events"},
-		{list, drop + "spec", false, false, "list any"}, // it is ignored
-		{list, drop + "spec", true, false, "format"},
-		{list, drop + "spec", false, true, "format"},
-		{list, drop + "metadata.managedFields", true, false, "list any without managed fields"},
-		{list, drop + "metadata.managedFields", false, true, "list any without managed fields"},
-		{list, drop + "metadata.managedFields", false, false, "list any"},
+		{list + shard, false, false, "options"},
+		{list + shard, true, false, "list any"},
+		{list + shard, false, true, "list any"},
+		{list + shard + "&watch=1", false, false, "options"},
+		{list + shard + "&watch=1", true, false, "watch any with initial events"},
 	} {
 		c := servetest.Foos(3)
-		c.SelectsShards, c.DropsManagedFields = row.known, row.known
+		c.SelectsShards = row.known
 		e := servetest.New(t, c)
-		o := Options{Features: Features{ShardSelector: row.forced, DropManagedFields: row.forced}}
-		p, err := planned(e, o, e.Request(row.url, http.Header{"Accept": {row.accept}}))
-		got := describe(p, err)
-		if err == nil && p.Format.Format().Unmanaged {
-			got += " without managed fields"
+		o := Options{Features: Features{ShardSelector: row.forced}}
+		if got := describe(planned(e, o, e.Request(row.url, nil))); got != row.want {
+			t.Errorf("%s, known %v, forced %v: %s, want %s", row.url, row.known, row.forced, got, row.want)
+		}
+	}
+}
+
+func TestProjectionsAreServedOrRefused(t *testing.T) {
+	e := servetest.New(t, servetest.Foos(3))
+	for _, row := range []struct {
+		accept string
+		strict bool
+		want   string
+	}{
+		{"application/json;keep=spec.a", false, "keep=spec.a"},
+		{"application/json;drop=metadata.managedFields", false, "drop=metadata.managedFields"},
+		{"application/json;drop=metadata.managedFields", true, "format"},
+		{"application/json;keep=spec", true, ""},
+		{"application/json;keep=spec[", false, `406 Sluice: objects have no such projection: path "spec[": write [*] or [key]; correct keep or drop in the Accept header`},
+		{"application/json;keep=spec[,application/json", false, ""},
+	} {
+		p, err := planned(e, Options{Strict: row.strict}, e.Request("/apis/ex.io/v1/foos?resourceVersion=0", http.Header{"Accept": {row.accept}}))
+		got := ""
+		if refused, ok := errors.AsType[*outcome.Refused](err); ok {
+			status := refused.Err.(apierrors.APIStatus).Status()
+			got = fmt.Sprint(status.Code, " ", status.Message)
+		} else if err != nil {
+			got = err.Error()
+		} else {
+			got = string(p.Format.Format().Projection)
 		}
 		if got != row.want {
-			t.Errorf("%s as %q, known %v, forced %v: %s, want %s", row.url, row.accept, row.known, row.forced, got, row.want)
+			t.Errorf("%s, strict %v: %s, want %s", row.accept, row.strict, got, row.want)
 		}
 	}
 }

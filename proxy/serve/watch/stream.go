@@ -59,60 +59,63 @@ func (s *stream) initialEvents(state *cache.Snapshot, e *ending) error {
 // first reports whether the next event is the first one of a watch of Tables, which has the columns.
 func (s *stream) first() bool { return !s.columnsSent && !s.plan.Format.Shareable() }
 
-// event writes an event: the frame that all watches of the format share, or a text of its own.
-func (s *stream) event(e *cache.Event, t cache.Type) error {
+// event writes an event: the frame that all watches of the format share, or a text of its own. It reports false for one
+// that a quiet watch omits.
+func (s *stream) event(e *cache.Event, t cache.Type) (sent bool, err error) {
 	shared := s.plan.Format.Shareable() && e.Shared()
 	if longest := encode.Longest(e.Size()); !shared && longest > flowcontrol.ShortWork {
 		if err := s.Work.Long(); err != nil {
-			return err
+			return false, err
 		}
 		if err := s.Claim(longest); err != nil {
-			return err
+			return false, err
 		}
 	}
-	if err := s.text(e, t); err != nil {
-		return err
+	if sent, err = s.text(e, t); err != nil {
+		return false, err
 	}
-	s.lastSent = e.RV
-	return s.Rest()
+	if sent {
+		s.lastSent = e.RV
+	}
+	return sent, s.Rest()
 }
 
 // text writes the frame of an event, or its text with ages as of now, or the columns of Tables before it.
-func (s *stream) text(e *cache.Event, t cache.Type) error {
+func (s *stream) text(e *cache.Event, t cache.Type) (sent bool, err error) {
 	format := s.plan.Format
 	switch {
 	case format.Shareable():
 		return s.frame(e, t)
 	case format.Memoizable() && !s.first():
-		return format.WriteAged(s.encoded, e, t, s.Write)
+		return true, format.WriteAged(s.encoded, e, t, s.Write)
 	}
 	o, err := e.ObjectFor(format, t)
 	if err != nil {
-		return err
+		return false, err
 	}
 	first := s.first()
 	text, err := format.AppendEventOf(nil, t, o, first)
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.columnsSent = s.columnsSent || first
-	return s.Write(text)
+	return true, s.Write(text)
 }
 
 // frame writes the frame of an event that all watches of this format and coding share. The one that makes a long frame
 // takes a turn before: the others wait for it.
-func (s *stream) frame(e *cache.Event, t cache.Type) error {
+func (s *stream) frame(e *cache.Event, t cache.Type) (sent bool, err error) {
 	encoder := s.plan.Format.Frames(s.coding)
 	if encode.Longest(e.Size()) > flowcontrol.ShortWork && !e.HasFrame(encoder, t) {
 		if err := s.Work.Long(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	frame, err := e.Frame(s.encoded, encoder, t)
-	if err != nil {
-		return err
+	if err != nil || len(frame) == 0 {
+		return false, err
 	}
-	return s.Frame(frame)
+	return true, s.Frame(frame)
 }
 
 // bookmark writes and flushes a bookmark if the client has asked for bookmarks.

@@ -229,8 +229,12 @@ func (l *watch) deliver() (more bool, err error) {
 		if l.ending.told() {
 			return false, errToldToEnd
 		}
-		if err := to.event(e, t); err != nil {
+		sent, err := to.event(e, t)
+		if err != nil {
 			return false, err
+		}
+		if !sent {
+			continue
 		}
 		if written++; written == 1 {
 			arrived = e.At

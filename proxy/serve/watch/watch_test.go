@@ -1,7 +1,9 @@
 package watch_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/cache"
@@ -287,4 +290,83 @@ func beforeHistory() *resources.CachedResource {
 	c := servetest.Foos(3)
 	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50).Store
 	return c
+}
+
+// specified is a Foo with two fields.
+func specified(version uint64, a, b int) *tree.Object {
+	o := servetest.Foo(0, version)
+	spec := fmt.Sprintf(`,"spec":{"a":%d,"b":%d}}`, a, b)
+	o.Data = append(slices.Clone(o.Data[:len(o.Data)-1]), spec...)
+	return o
+}
+
+func TestQuietWatchOmitsModificationsOfOtherFields(t *testing.T) {
+	for _, row := range []struct {
+		accept string
+		want   []string // of five modifications
+	}{
+		{"application/json;keep=spec.a", []string{"MODIFIED f000000@4", "MODIFIED f000000@5", "MODIFIED f000000@6", "MODIFIED f000000@7"}},
+		{"application/json;keep=spec.a;quiet=1", []string{"MODIFIED f000000@4", "MODIFIED f000000@6"}},
+		{"application/json;drop=spec.b;quiet=1", []string{"MODIFIED f000000@4", "MODIFIED f000000@6"}},
+		{"application/json;keep=metadata;quiet=1", nil},
+	} {
+		for _, compressed := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				e := handlertest.New(t, servetest.Foos(3), serve.Options{CompressWatches: compressed})
+				header := http.Header{"Accept": {row.accept}}
+				if compressed {
+					header.Set("Accept-Encoding", "gzip")
+				}
+				c := e.Watch(servetest.FooWatch+servetest.FromThree+servetest.Bookmarks, header)
+				other := e.Watch(servetest.FooWatch+servetest.FromThree, nil) // it shares no frames
+				e.Apply(cache.Modified, specified(4, 1, 1))
+				e.Apply(cache.Modified, specified(5, 1, 2)) // another field
+				e.Apply(cache.Modified, specified(6, 2, 2))
+				e.Apply(cache.Modified, specified(7, 2, 3))
+				synctest.Wait()
+				stream := c.TakeBytes()
+				if compressed {
+					stream = gunzipped(t, stream)
+				}
+				if got := servetest.DecodeEvents(stream); !slices.Equal(got, row.want) {
+					t.Errorf("%s, compressed %v: got %q, want %q", row.accept, compressed, got, row.want)
+				}
+				if got := other.Take(); len(got) != 4 {
+					t.Errorf("a whole watch: %q", got)
+				}
+				e.Apply(cache.Deleted, specified(8, 2, 3))
+				synctest.Wait()
+				if got := c.TakeBytes(); len(got) == 0 {
+					t.Errorf("%s, compressed %v: no DELETED", row.accept, compressed)
+				}
+			})
+		}
+	}
+}
+
+// gunzipped returns what can be read of a stream that goes on.
+func gunzipped(t *testing.T, stream []byte) []byte {
+	t.Helper()
+	if len(stream) == 0 {
+		return nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(z) // the end is missing
+	return text
+}
+
+// A bookmark moves the client past modifications that it was not sent.
+func TestBookmarkOfAQuietWatchHasTheVersionOfOmittedModifications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
+		c := e.Watch(servetest.FooWatch+servetest.FromThree+servetest.Bookmarks, http.Header{"Accept": {"application/json;keep=spec;quiet=1"}})
+		e.Apply(cache.Modified, servetest.Foo(0, 4))
+		time.Sleep(2 * time.Minute)
+		if got := c.Take(); !slices.Equal(got, []string{"BOOKMARK@4"}) {
+			t.Errorf("got %q", got)
+		}
+	})
 }

@@ -135,7 +135,7 @@ func callOf(r *http.Request) string {
 		return "aggregator"
 	case !list:
 		return "discovery"
-	case strings.Contains(accept, "drop=-"):
+	case q.Has("shardSelector"):
 		return "features"
 	case strings.Contains(accept, "as=Table"):
 		return "table"
