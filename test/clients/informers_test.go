@@ -2,13 +2,16 @@ package clients
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"sluice/test/harness"
@@ -60,6 +63,65 @@ func shareOneWatch(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// An informer needs nothing but the identity of objects.
+func TestInformersWorkOnProjections(t *testing.T) {
+	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
+	for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+		for _, streaming := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, streaming %v", media, streaming), func(t *testing.T) {
+				featurestesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
+				followProjection(t, media+";keep=spec.nodeName;quiet=1")
+			})
+		}
+	}
+}
+
+func followProjection(t *testing.T, accept string) {
+	namespace := apiserver.Namespace(t)
+	cfg := sluice.RESTConfig("admin")
+	cfg.AcceptContentTypes, cfg.ContentType = accept, "application/json"
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := apiserver.Client("admin").CoreV1().Pods(namespace)
+	if _, err := pods.Create(t.Context(), smallPod("before"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
+	informer := factory.Core().V1().Pods().Informer()
+	var updates atomic.Int32
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) { updates.Add(1) }}); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	t.Cleanup(factory.Shutdown) // the context of the test has ended
+	cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced)
+	for _, patch := range []string{
+		`{"metadata":{"annotations":{"omitted":"1"}}}`, `{"metadata":{"annotations":{"omitted":"2"}}}`, `{"metadata":{"labels":{"seen":"yes"}}}`,
+	} {
+		if _, err := pods.Patch(t.Context(), "before", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	harness.Eventually(t, "the informer sees the label, and no more fields", func() error {
+		object, _, err := informer.GetStore().GetByKey(namespace + "/before")
+		pod, ok := object.(*corev1.Pod)
+		switch {
+		case err != nil:
+			return err
+		case !ok || pod.Labels["seen"] != "yes":
+			return fmt.Errorf("its store has %v", object)
+		case len(pod.Spec.Containers) > 0 || pod.Annotations != nil || pod.UID == "" || pod.ResourceVersion == "":
+			t.Fatalf("the pod is %v", pod)
+		}
+		return nil
+	})
+	if n := updates.Load(); n != 1 {
+		t.Errorf("%d updates", n)
+	}
 }
 
 func smallPod(name string) *corev1.Pod {
