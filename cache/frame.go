@@ -72,7 +72,7 @@ func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if quiet, ok := enc.(QuietEncoder); ok && t == Modified && e.Previous != nil {
+	if quiet, ok := enc.(QuietEncoder); ok && t == Modified && e.Previous != nil && e.Previous != o { // of some archived events only the object is known
 		if omits, err := quiet.Omits(e.Previous, o); omits || err != nil {
 			return nil, err
 		}

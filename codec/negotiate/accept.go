@@ -34,8 +34,9 @@ func UpstreamAccept(accept string, v Verb) string {
 	for i, clause := range clauses {
 		var params []string
 		for param := range strings.SplitSeq(clause, ";") {
-			name, _, _ := strings.Cut(strings.TrimSpace(param), "=")
-			switch bare := strings.TrimSpace(param); {
+			name, value, _ := strings.Cut(param, "=")
+			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+			switch bare := name + "=" + value; {
 			case name == "keep", name == "quiet", name == "drop" && bare != string(projection.WithoutManagedFields):
 			case bare == one && v == List:
 				params = append(params, list)

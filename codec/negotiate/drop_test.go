@@ -31,7 +31,7 @@ func TestProjectionsAreHonouredWhereEnabled(t *testing.T) {
 		{codec.MediaJSON + ";keep=spec;quiet=1", List, codec.Format{Projection: "keep=spec"}, false},
 		{codec.MediaJSON + ";quiet=1", Watch, codec.Format{}, false},
 		{codec.MediaJSON + ";keep=spec;drop=status", List, codec.Format{}, true},
-		{codec.MediaJSON + asTable + ";keep=spec", List, codec.Format{}, true},
+		{codec.MediaJSON + asTable + ";keep=spec", List, codec.Format{Shape: codec.Table}, false},
 		{codec.MediaJSON + asPOML + ";keep=metadata.annotations", List, codec.Format{Shape: codec.Metadata, Projection: "keep=metadata.annotations"}, false},
 		{codec.MediaJSON + drop + ";pretty=1", List, codec.Format{Projection: projection.WithoutManagedFields, Pretty: true}, false},
 		{codec.MediaProtobuf + drop + ",application/json" + drop, List, codec.Format{Encoding: codec.Protobuf, Projection: projection.WithoutManagedFields}, false},

@@ -1,7 +1,6 @@
 package negotiate
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/munnerz/goautoneg"
@@ -58,11 +57,16 @@ func (r rules) choose(accept string) (match, bool) {
 	}
 	cs := clauses(accept)
 	for i := range cs {
+		fields, err := r.projection(cs[i].Params)
+		if err != nil {
+			continue
+		}
 		for e := codec.JSON; e <= r.last; e++ {
 			if !covers(&cs[i], e) {
 				continue
 			}
 			if m, ok := r.accept(cs[i].Params, e); ok {
+				m.fields = fields
 				return m, true
 			}
 		}
@@ -107,20 +111,17 @@ func (r rules) accept(params map[string]string, e codec.Encoding) (match, bool) 
 			m.quiet = r.project && v == "1"
 		}
 	}
-	var err error
-	m.fields, err = r.projection(params)
-	return m, err == nil && r.allows(m)
+	return m, r.allows(m)
 }
 
-// projection returns the projection of a clause. A row of a Table lacks no fields but the managed ones: the cells need the
-// others.
+// projection returns the projection of a clause. A Table ignores all but that of the apiserver: its cells need the fields.
 func (r rules) projection(params map[string]string) (projection.Projection, error) {
 	if !r.project {
 		return "", nil
 	}
 	p, err := projection.Parse(params["keep"], params["drop"])
-	if err == nil && params["as"] == "Table" && p != "" && p != projection.WithoutManagedFields {
-		err = errors.New("a Table has whole objects, or drop=metadata.managedFields")
+	if params["as"] == "Table" && p != projection.WithoutManagedFields {
+		p = ""
 	}
 	return p, err
 }

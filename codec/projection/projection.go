@@ -14,11 +14,8 @@ type Projection string
 // WithoutManagedFields is the projection that the apiserver has, too (KEP-5958).
 const WithoutManagedFields Projection = "drop=metadata.managedFields"
 
-// Bounds of a projection: paths, and names and brackets of a path.
-const (
-	maxPaths = 64
-	maxDepth = 16
-)
+// maxSteps bounds the names and brackets of all paths together.
+const maxSteps = 128
 
 // Tree is a parsed projection.
 type Tree struct {
@@ -35,8 +32,11 @@ type Node struct {
 	Each   *Node
 }
 
-// identity is the metadata that every projection keeps.
-var identity = []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "labels"}
+// identity is the fields that every projection keeps.
+var identity = [][]string{
+	{"apiVersion"}, {"kind"}, {"metadata", "name"}, {"metadata", "namespace"}, {"metadata", "uid"}, {"metadata", "resourceVersion"},
+	{"metadata", "creationTimestamp"}, {"metadata", "deletionTimestamp"}, {"metadata", "labels"},
+}
 
 // Parse parses the values of the parameters keep and drop, of which one is empty. The error tells why there is no such
 // projection.
@@ -51,9 +51,6 @@ func Parse(keep, drop string) (Projection, error) {
 		return "", errors.New("paths are printable ASCII without spaces, quotes and backslashes")
 	}
 	paths := strings.Split(keep+drop, "+")
-	if len(paths) > maxPaths {
-		return "", fmt.Errorf("more than %d paths", maxPaths)
-	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
 	p := Projection("drop=" + strings.Join(paths, "+"))
@@ -78,8 +75,12 @@ func (p Projection) Tree() *Tree {
 func (p Projection) parse() (*Tree, error) {
 	verb, paths, _ := strings.Cut(string(p), "=")
 	t := &Tree{Keeps: verb == "keep", Root: &Node{}}
+	total := 0
 	for path := range strings.SplitSeq(paths, "+") {
 		steps, err := split(path)
+		if total += len(steps); total > maxSteps {
+			return nil, fmt.Errorf("more than %d names in all paths", maxSteps)
+		}
 		if err == nil {
 			err = t.Root.add(steps)
 		}
@@ -90,22 +91,28 @@ func (p Projection) parse() (*Tree, error) {
 	if !t.Keeps {
 		return t, t.checkIdentity()
 	}
-	err := errors.Join(t.Root.add([]string{"apiVersion"}), t.Root.add([]string{"kind"}))
-	for _, name := range identity {
-		err = errors.Join(err, t.Root.add([]string{"metadata", name}))
+	for _, steps := range identity {
+		if err := t.Root.add(steps); err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.Join(steps, "."), err)
+		}
 	}
-	return t, err
+	return t, nil
 }
 
 // checkIdentity returns an error for a tree that drops the identity of objects.
 func (t *Tree) checkIdentity() error {
-	metadata := t.Root.Fields["metadata"]
-	dropped := t.Root.Fields["apiVersion"] != nil || t.Root.Fields["kind"] != nil || metadata != nil && metadata.Fields == nil
-	for _, name := range identity {
-		dropped = dropped || metadata != nil && metadata.Fields[name] != nil
-	}
-	if dropped {
-		return fmt.Errorf("apiVersion, kind and metadata.{%s} cannot be dropped", strings.Join(identity, ","))
+	for _, steps := range identity {
+		n := t.Root
+		for _, step := range steps {
+			if n != nil && n.Each != nil {
+				n = n.Each
+			} else if n != nil && !n.Whole {
+				n = n.Fields[step]
+			}
+		}
+		if n != nil {
+			return fmt.Errorf("%s cannot be dropped", strings.Join(steps, "."))
+		}
 	}
 	return nil
 }
@@ -135,8 +142,6 @@ func split(path string) (steps []string, err error) {
 			steps, rest = append(steps, key), after
 		}
 		switch {
-		case len(steps) > maxDepth:
-			return nil, fmt.Errorf("longer than %d names", maxDepth)
 		case rest == "" && steps[len(steps)-1] == each:
 			return nil, errors.New("[*] at the end has no effect: leave it out")
 		case rest == "":

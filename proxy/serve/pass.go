@@ -24,7 +24,7 @@ const passedWatchLife = 75 * time.Second
 //
 // Unless Strict, a client may accept media types of Sluice alone.
 func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason outcome.Pass) *http.Request {
-	if verb, reads := negotiate.ParseVerb(info.Verb); reads && !h.options.Strict {
+	if verb, reads := negotiate.ParseVerb(info.Verb); reads && info.Subresource == "" && !h.options.Strict {
 		accept := r.Header.Get("Accept")
 		if upstream := negotiate.UpstreamAccept(accept, verb); upstream != accept {
 			r = r.Clone(r.Context())

@@ -44,7 +44,7 @@ func FormatFor(c *resources.CachedResource, f codec.Format) (*Format, error) {
 		key.columns = c.Resource.Columns
 	}
 	if f.Projection != "" {
-		return projected(c, f)
+		return projected(c, key)
 	}
 	if v, ok := c.Encoders.Load(key); ok {
 		return v.(*Format).usable()
@@ -64,20 +64,25 @@ const maxProjected = 64
 type projectedKey struct{}
 
 // projected is FormatFor for a format with a projection. The least used one is replaced.
-func projected(c *resources.CachedResource, f codec.Format) (*Format, error) {
+func projected(c *resources.CachedResource, key formatKey) (*Format, error) {
 	v, ok := c.Encoders.Load(projectedKey{})
 	if !ok {
 		v, _ = c.Encoders.LoadOrStore(projectedKey{}, lru.New(maxProjected))
 	}
-	if e, ok := v.(*lru.Cache).Get(f); ok {
+	if e, ok := v.(*lru.Cache).Get(key); ok {
 		return e.(*Format).usable()
 	}
-	e, err := newFormat(c, f)
-	if err == nil {
-		v.(*lru.Cache).Add(f, e)
+	e, err := newFormat(c, key.format)
+	if err != nil {
+		return nil, err
 	}
-	return e, err
+	v.(*lru.Cache).Add(key, e)
+	return e, nil
 }
+
+// pinned is the memory of the schema of a projection, of about 512 bytes for each byte of its text. A memo counts all of
+// it, because it keeps a Format that the cache of Formats has replaced.
+func (e *Format) pinned() int64 { return 512 * int64(len(e.Format().Projection)) }
 
 func newFormat(c *resources.CachedResource, f codec.Format) (*Format, error) {
 	e := &Format{resource: &c.Resource, now: c.Now}

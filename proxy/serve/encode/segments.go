@@ -80,7 +80,7 @@ func (e *Segments) text(r tree.Run) (*table.Text, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		return text, textSize(text), nil
+		return text, textSize(text) + e.Format.pinned(), nil
 	})
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (e *Segments) Block(coding splice.Coding, r tree.Run) (*splice.Block, error
 		if err != nil {
 			return nil, 0, err
 		}
-		return b, int64(cap(b.Data)), nil
+		return b, int64(cap(b.Data)) + e.Format.pinned(), nil
 	})
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 
 // write writes the list. Of a long one, compressed blocks are written as they are memoized.
 func (l *contents) write(out *body.Body, e *encode.Segments) error {
-	size, err := l.itemsSize(e)
+	size, err := l.itemsSize(out.Work, e)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,15 @@ func (l *contents) write(out *body.Body, e *encode.Segments) error {
 
 // itemsSize returns the length of all items in bytes if the head of the list contains it: in
 // Protobuf.
-func (l *contents) itemsSize(e *encode.Segments) (size int, err error) {
+func (l *contents) itemsSize(work *flowcontrol.Work, e *encode.Segments) (size int, err error) {
 	if e.Format.Format().Encoding != codec.Protobuf {
 		return 0, nil
 	}
 	var scratch []byte
 	for r := range l.runs {
+		if err := work.Next(); err != nil {
+			return 0, err
+		}
 		for _, o := range r.Objects() {
 			n, ok := e.Format.ItemSize(o.Data)
 			if !ok {

@@ -202,7 +202,7 @@ func (p *Plan) Discarded(ctx context.Context, from Resources) bool {
 // whether it supports CBOR and drop, so a Strict gateway passes requests for them.
 func (p *Plan) negotiate(r *http.Request, o *Options) error {
 	resource, client := &p.Resource.Resource, response.Negotiation(r, &p.Info.Parsed)
-	if o.Strict && (strings.Contains(client.Accept, codec.MediaCBOR) || strings.Contains(client.Accept, "drop=")) {
+	if o.Strict && (strings.Contains(client.Accept, codec.MediaCBOR) || strings.Contains(client.Accept, "drop")) {
 		return outcome.UnservedFormat
 	}
 	endpoint := negotiate.Endpoint{

@@ -234,6 +234,7 @@ func (l *watch) deliver() (more bool, err error) {
 			return false, err
 		}
 		if !sent {
+			to.Work.Add(2 * e.Size()) // both versions were encoded
 			continue
 		}
 		if written++; written == 1 {

@@ -344,6 +344,24 @@ func TestQuietWatchOmitsModificationsOfOtherFields(t *testing.T) {
 	}
 }
 
+// The version before an archived modification is not always known, and then it is sent.
+func TestQuietWatchSendsArchivedModifications(t *testing.T) {
+	const events = 1000
+	synctest.Test(t, func(t *testing.T) {
+		c := servetest.Foos(3)
+		c.Store = cache.New(cache.Options{HistoryBytes: 256 << 10}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 3).Store
+		e := handlertest.New(t, c, serve.Options{})
+		for i := range events {
+			e.Apply(cache.Modified, specified(uint64(4+i), i, 0))
+		}
+		client := e.Watch(servetest.FooWatch+servetest.FromThree, http.Header{"Accept": {"application/json;keep=spec.a;quiet=1"}})
+		synctest.Wait()
+		if got := client.Take(); len(got) != events {
+			t.Errorf("%d events", len(got))
+		}
+	})
+}
+
 // gunzipped returns what can be read of a stream that goes on.
 func gunzipped(t *testing.T, stream []byte) []byte {
 	t.Helper()
