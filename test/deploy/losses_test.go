@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,7 +138,9 @@ func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 		if err != nil {
 			panic(err) // as Raw for an unknown user
 		}
-		_, _ = c.Do(ctx, harness.Request{Path: "/api/v1/podtemplates?resourceVersion=0", Header: long}) // its connection may be one too many
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // its connection may be one too many
+		defer cancel()
+		_, _ = c.Do(ctx, harness.Request{Path: "/api/v1/podtemplates?resourceVersion=0", Header: long})
 		return c
 	}
 	stopConnecting := repeat(t, func(limited context.Context) {
