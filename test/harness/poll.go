@@ -10,7 +10,7 @@ import (
 const (
 	// pollLimit is much longer than any condition takes unless something is broken, also on a
 	// machine whose cores are all busy.
-	pollLimit    = 3 * time.Minute
+	pollLimit    = 6 * time.Minute
 	pollInterval = 20 * time.Millisecond
 )
 
