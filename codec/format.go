@@ -69,8 +69,8 @@ type Format struct {
 	Quiet       bool // a watch omits modifications that leave the projection as it was
 }
 
-// ContentType returns the Content-Type of a watch stream or of a single body in this format. It has the projection, but
-// for that of the apiserver, which omits it.
+// ContentType returns the Content-Type of a watch stream or of a single body in this format. A Partial
+// format repeats the parameter keep or drop.
 func (f Format) ContentType(watch bool) string {
 	s := f.Encoding.MediaType()
 	if watch {

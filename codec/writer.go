@@ -51,9 +51,11 @@ func NewWriter(r *Resource, f Format) (*Writer, error) {
 	w := &Writer{resource: r, format: f, encoder: e, whole: e, framing: around, bookmark: b}
 	if f.Partial() {
 		f.Projection = ""
-		w.whole, err = newObjectEncoder(r, f)
+		if w.whole, err = newObjectEncoder(r, f); err != nil {
+			return nil, err
+		}
 	}
-	return w, err
+	return w, nil
 }
 
 func newBookmarkEncoder(r *Resource) (bookmark.Encoder, error) {

@@ -22,9 +22,10 @@ func clauses(accept string) []goautoneg.Accept {
 	return goautoneg.ParseAccept(accept)
 }
 
-// UpstreamAccept returns the Accept header for the apiserver of a request that [Format] without Strict answers. It leaves
-// out projections but that of the apiserver, which may refuse others: the answer then has whole objects. For a list it
-// replaces as=PartialObjectMetadata, which the apiserver refuses (wire.md 1.4), by as=PartialObjectMetadataList.
+// UpstreamAccept returns the Accept header with which a request passes that [Format] without Strict would answer. The
+// parameters keep, quiet and drop are removed, except drop=metadata.managedFields: the apiserver may refuse them, and
+// without them it answers with whole objects. In a list as=PartialObjectMetadata, which the apiserver refuses
+// (wire.md 1.4), becomes as=PartialObjectMetadataList.
 func UpstreamAccept(accept string, v Verb) string {
 	const one, list = "as=PartialObjectMetadata", "as=PartialObjectMetadataList"
 	if !strings.Contains(accept, "=") {

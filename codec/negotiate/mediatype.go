@@ -114,7 +114,7 @@ func (r rules) accept(params map[string]string, e codec.Encoding) (match, bool) 
 	return m, r.allows(m)
 }
 
-// projection returns the projection of a clause. A Table ignores all but that of the apiserver: its cells need the fields.
+// projection returns the projection of a clause. Tables honor drop=metadata.managedFields only: cells need the other fields.
 func (r rules) projection(params map[string]string) (projection.Projection, error) {
 	if !r.project {
 		return "", nil

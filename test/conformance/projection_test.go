@@ -88,7 +88,7 @@ func TestProjectionsAreThoseOfTheApiserversAnswer(t *testing.T) {
 	}
 }
 
-// compareProjection compares a response of Sluice with the projection of that of the apiserver.
+// compareProjection projects the whole objects of the apiserver, and compares them with the response of Sluice.
 func compareProjection(t *testing.T, path, media, as, text string) {
 	t.Helper()
 	parameter, paths, _ := strings.Cut(text, "=")

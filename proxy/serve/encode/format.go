@@ -90,8 +90,10 @@ func newFormat(c *resources.CachedResource, f codec.Format) (*Format, error) {
 		e.now = time.Now
 	}
 	var err error
-	e.Writer, err = codec.NewWriter(&c.Resource, f)
-	return e, err
+	if e.Writer, err = codec.NewWriter(&c.Resource, f); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // usable returns the Format, or codec.ErrUnsupported if an object could not be written.
