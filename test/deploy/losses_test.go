@@ -22,6 +22,10 @@ import (
 const limited = "{apiVersion: sluice/v1alpha1, kind: Configuration, cache: {checkEvery: 1s}, audit: {path: %s}," +
 	" limits: {memory: 134217728}}"
 
+// fewDescriptors make each connection so dear that fewer than manyConnections use up the estimated memory, long before the process
+// uses what it has.
+const fewDescriptors, manyConnections = 1000, 1200
+
 // lost is the alert of a lost event. It ends by itself: the store is rebuilt.
 const lost = "SluiceStoreMismatch limited"
 
@@ -42,15 +46,17 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 	relay := newFaultyRelay(t, apiserver, map[string]*fault{
 		"limitranges": silent, "podtemplates": lossy, "replicationcontrollers": unfilled, "endpoints": forbidden,
 	})
-	start := func(config string) *harness.Sluice {
-		return apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Upstream: relay.upstream})
+	start := func(config string, descriptors int) *harness.Sluice {
+		return apiserver.StartSluice(t, harness.SluiceOptions{
+			Binary: "sluice", Config: config, Upstream: relay.upstream, Descriptors: descriptors,
+		})
 	}
 	pipe := filepath.Join(t.TempDir(), "audit")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	leave := read(t, pipe)
-	little, relayed := start(fmt.Sprintf(limited, pipe)), start("")
+	little, relayed := start(fmt.Sprintf(limited, pipe), fewDescriptors), start("", 0)
 	rules := alerts(t, objects(t, charted(t, "components")))
 	m := startPrometheus(t, rules, map[string]*harness.Sluice{"limited": little, "relayed": relayed})
 	relayed.WaitForCacheSync(t, "/api/v1/limitranges", "limitranges.v1")
@@ -145,7 +151,7 @@ func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 			connecting.Go(func() { some[i] = connect(limited, "reader") })
 		}
 		connecting.Wait()
-		if open = append(open, some...); len(open) > 4000 { // more than fit into the memory
+		if open = append(open, some...); len(open) > manyConnections {
 			for _, c := range open[:len(some)] {
 				c.Close()
 			}

@@ -33,6 +33,8 @@ type SluiceOptions struct {
 	Upstream *rest.Config
 	// Memory is the limit of a cgroup of its own, in bytes, which needs root; 0 means none.
 	Memory int64
+	// Descriptors is the limit of open files; 0 means that of the test.
+	Descriptors int
 }
 
 // Sluice is a running gateway in front of a control plane.
@@ -121,6 +123,9 @@ func (s *Sluice) start(listen, admin string) error {
 		args = append(args, "--config="+path)
 	}
 	args = append(args, s.opts.Flags...)
+	if n := s.opts.Descriptors; n > 0 {
+		binary, args = "/bin/sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, n), binary}, args...)
+	}
 	if s.opts.Memory > 0 {
 		if s.cgroup, err = newCgroup(s.opts.Memory); err != nil {
 			return err
