@@ -95,6 +95,20 @@ func TestScaleReportsEverySection(t *testing.T) {
 	}
 }
 
+// TestProjectionsReportEveryClient checks that the fewer fields a client needs the less it is sent.
+func TestProjectionsReportEveryClient(t *testing.T) {
+	r := runBench(t, "--projections", "--pods=50", "--watchers=5", "--updates=3", "--idle=100ms")
+	checkRows(t, r, map[string]int{projectionTable: 2 * len(fieldSets)})
+	for i, row := range r.Rows {
+		if i%len(fieldSets) == 0 || strings.HasSuffix(r.Rows[i-1].Case, "quiet") {
+			continue // the extender keeps other fields than the agent
+		}
+		if now, before := row.of(updateName), r.Rows[i-1].of(updateName); now.Bytes >= before.Bytes {
+			t.Errorf("%s: %.0f bytes for an update, not less than %.0f", row.Case, now.Bytes, before.Bytes)
+		}
+	}
+}
+
 func checkSync(t *testing.T, r *row) {
 	t.Helper()
 	if f := r.of(sluiceName); r.Objects > 0 && (f.Seconds <= 0 || f.Bytes == 0) {

@@ -72,6 +72,10 @@ func costs(ctx context.Context, o *options, r *report) {
 			w.abuses(ctx, r)
 			return
 		}
+		if o.projected {
+			w.projections(ctx, r)
+			return
+		}
 		if !o.proofs {
 			w.runAll(ctx, r, slices.Concat(latencyScenarios(o), fanOutScenarios(o), listScenarios(o)))
 			end := w.rest(ctx)

@@ -33,6 +33,8 @@ const (
 	returning  = "back"      // after a restart
 	afterwards = "after"     // it
 	updateName = "update"    // updates without readers
+	listed     = "list"      // lists that are answered
+	holding    = "informer"  // that has all objects
 )
 
 // at names a target at a moment.

@@ -24,6 +24,8 @@ const (
 	atOnceTable  = "lists at once"
 	memoryTable  = "memory"
 	stalledTable = "stalled watches"
+
+	projectionTable = "projections"
 )
 
 // table is a table of the printed report.
@@ -104,6 +106,12 @@ var tables = []table{
 		stalledTable,
 		"watches|not reading|delay p50/p99 ms|beside those|p99|CPU us/event|beside those|peak RSS MB",
 		stalledCells,
+	},
+	{
+		projectionTable,
+		"|list|first|next|informer|heap|client|watches|each update||clients'|peak RSS MB\n" +
+			"|MB|CPU ms|CPU ms|MB received|MB|CPU ms|events|bytes|CPU us|CPU us|sluice",
+		projectionCells,
 	},
 }
 

@@ -39,11 +39,18 @@ func (w *world) updating(pods bool) func(context.Context) {
 
 // patch changes one object.
 func (w *world) patch(ctx context.Context, path string, sequence int64) {
+	w.change(ctx, path, mergePatch, fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%d-%06d"}}}`, start, sequence))
+}
+
+const mergePatch = "application/merge-patch+json"
+
+// change patches an object.
+func (w *world) change(ctx context.Context, path, patchType string, patch []byte) {
 	got := must(w.plane.Raw(user).Do(ctx, harness.Request{
 		Method: http.MethodPatch,
 		Path:   path + "?fieldManager=bench",
-		Header: http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {protobufType}},
-		Body:   fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%d-%06d"}}}`, start, sequence),
+		Header: http.Header{"Content-Type": {patchType}, "Accept": {protobufType}},
+		Body:   patch,
 	}))
 	if got.Status != http.StatusOK {
 		check(fmt.Errorf("update: %d: %.200s", got.Status, got.Body))
