@@ -178,9 +178,13 @@ func (c *components) tracer(t config.Tracing) (*trace.Tracer, error) {
 
 // follower returns a function that follows the objects of a resource.
 func (c *components) follower(log *zap.Logger) auth.Follower {
-	return func(ctx context.Context, resource schema.GroupVersionResource, changed func()) {
-		uncounted := func() func() { return func() {} }
-		listwatch.NewFollower(c.upstream, resource, log, uncounted).Run(ctx, func(tree.Key, uint64) { changed() })
+	return func(ctx context.Context, resource schema.GroupVersionResource, changed func(string, []byte), read func()) {
+		opened := func() (uncounted func()) {
+			read()
+			return func() {}
+		}
+		o := listwatch.Options{Opened: opened, Whole: resource.Resource == "rolebindings"}
+		listwatch.NewFollower(c.upstream, resource, log, o).Run(ctx, func(c listwatch.Change) { changed(string(c.Key), c.Object) })
 	}
 }
 

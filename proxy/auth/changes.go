@@ -19,8 +19,9 @@ const (
 	recentChange = 10 * time.Second
 )
 
-// Follower calls changed whenever an object of a resource may have changed, until ctx ends.
-type Follower func(ctx context.Context, resource schema.GroupVersionResource, changed func())
+// Follower calls changed for each object of a resource, once it is known and whenever it may have changed, until ctx ends: with
+// its key and, of a RoleBinding, the whole object in JSON, nil if it is deleted. It calls read once all objects are known.
+type Follower func(ctx context.Context, resource schema.GroupVersionResource, changed func(key string, object []byte), read func())
 
 // changes counts the changes of access rules. The count is part of the key of a review, so that a change invalidates all
 // earlier results, those of running reviews included.
@@ -28,7 +29,8 @@ type Follower func(ctx context.Context, resource schema.GroupVersionResource, ch
 // A change counts at once, and again settleTime later. After a recent one it counts later only, the more so the longer
 // changes go on: constant change costs one review per access and longestPace.
 type changes struct {
-	metrics *Metrics
+	metrics  *Metrics
+	bindings *bindings // as they are when a change counts
 
 	mu        sync.Mutex // guards the fields below
 	count     uint64
@@ -40,7 +42,7 @@ type changes struct {
 }
 
 func newChanges(m *Metrics) *changes {
-	return &changes{metrics: m, listeners: map[*func()]struct{}{}}
+	return &changes{metrics: m, bindings: newBindings(m), listeners: map[*func()]struct{}{}}
 }
 
 // follow counts the changes of RBAC objects until ctx ends.
@@ -48,7 +50,16 @@ func (c *changes) follow(ctx context.Context, follow Follower) {
 	var running sync.WaitGroup
 	for _, resource := range []string{"clusterrolebindings", "clusterroles", "rolebindings", "roles"} {
 		gvr := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource}
-		running.Go(func() { follow(ctx, gvr, c.happened) })
+		changed, read := func(string, []byte) {}, func() {}
+		if resource == "rolebindings" {
+			changed, read = c.bindings.changed, c.bindings.read
+		}
+		running.Go(func() {
+			follow(ctx, gvr, func(key string, object []byte) {
+				changed(key, object)
+				c.happened()
+			}, read)
+		})
 	}
 	running.Wait()
 }

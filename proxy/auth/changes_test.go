@@ -14,14 +14,15 @@ import (
 // rules are RBAC objects that an Access follows.
 type rules struct {
 	mu      sync.Mutex
-	changed map[string]func() // by resource
+	changed map[string]func(key string, object []byte) // by resource
 }
 
-func (r *rules) follow(ctx context.Context, resource schema.GroupVersionResource, changed func()) {
+func (r *rules) follow(ctx context.Context, resource schema.GroupVersionResource, changed func(string, []byte), read func()) {
 	r.mu.Lock()
 	r.changed[resource.GroupResource().String()] = changed
 	r.mu.Unlock()
-	changed() // all objects are new
+	changed("a/any", nil) // all objects are new
+	read()
 	<-ctx.Done()
 }
 
@@ -30,14 +31,14 @@ func (r *rules) change(resource string) {
 	r.mu.Lock()
 	changed := r.changed[resource+".rbac.authorization.k8s.io"]
 	r.mu.Unlock()
-	changed()
+	changed("a/any", nil)
 	synctest.Wait()
 }
 
 // runRBAC runs a test of an Access that follows RBAC objects. Jane may do everything.
 func runRBAC(t *testing.T, test func(*testing.T, *reviewAPI, *Access, *rules)) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-		rbac := &rules{changed: map[string]func(){}}
+		rbac := &rules{changed: map[string]func(string, []byte){}}
 		access.Authorizer.options.RBAC = rbac.follow
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

@@ -36,6 +36,8 @@ type Options struct {
 	Compare func(ctx context.Context, bytes int64) (done func(), err error)
 	// Read is called with each object that is read then; nil ignores them.
 	Read func(*tree.Object)
+	// Whole has a Follower read whole objects in JSON, not only their metadata.
+	Whole bool
 }
 
 // Client lists and watches one resource. It implements reflector.ListerWatcher and, like that, must
@@ -155,14 +157,17 @@ func (c *Client) describe(ctx context.Context) (*discovery.Description, error) {
 
 // acceptMetadata accepts the metadata of objects in the most compact encoding that the apiserver
 // supports for every resource. kind is PartialObjectMetadata or PartialObjectMetadataList.
-func acceptMetadata(kind string) string {
+func (c *Client) acceptMetadata(kind string) string {
+	if c.options.Whole {
+		return codec.MediaJSON
+	}
 	as := ";as=" + kind + ";g=meta.k8s.io;v=v1"
 	return codec.MediaProtobuf + as + "," + codec.MediaJSON + as
 }
 
 // listMetadata lists a small resource, reduced to the metadata of its objects.
 func (c *Client) listMetadata(ctx context.Context, query url.Values) (list, error) {
-	body, header, err := c.upstream.Get(ctx, c.path, query, acceptMetadata("PartialObjectMetadataList"))
+	body, header, err := c.upstream.Get(ctx, c.path, query, c.acceptMetadata("PartialObjectMetadataList"))
 	if err != nil {
 		return list{}, err
 	}

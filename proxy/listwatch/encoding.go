@@ -44,6 +44,7 @@ type metadata struct {
 	version         uint64
 	labels          iter.Seq2[[]byte, []byte]
 	annotation      func(name string) string
+	object          []byte // that the metadata is of, valid as long as it; nil of a deleted one
 }
 
 func (m *metadata) key() tree.Key { return tree.KeyOf(string(m.namespace), string(m.name)) }

@@ -26,23 +26,28 @@ const (
 	maxKey = 63 + 1 + 253
 )
 
-// Follower follows the objects of a resource by their metadata, and keeps only their versions. It must be used by one goroutine
-// at a time.
+// Follower follows the objects of a resource, and keeps only their versions. It must be used by one goroutine at a time.
 type Follower struct {
 	client *Client
 	log    *zap.Logger
 	known  map[tree.Key]uint64
 }
 
-// NewFollower returns a Follower of a resource. opened is called when its watch is open, and closed when that has ended.
-func NewFollower(u *upstream.Upstream, gvr schema.GroupVersionResource, log *zap.Logger, opened func() (closed func())) *Follower {
-	return &Follower{New(u, gvr, Options{Opened: opened}), log.With(zap.Stringer("resource", gvr.GroupResource())), map[tree.Key]uint64{}}
+// Change is an object that a Follower has come to know, or that has changed.
+type Change struct {
+	Key     tree.Key
+	Version uint64 // at which that was known
+	Object  []byte // its metadata, or all of it with Options.Whole, until changed returns; nil if it is deleted
 }
 
-// Run calls changed with the key of each object, once it is known and whenever it has changed, and with the version at which
-// that was known, until ctx ends. If the apiserver seems not to have the resource, Run looks for it again from time to time:
+// NewFollower returns a Follower of a resource, with the options Opened, which is called once all objects are known, and Whole.
+func NewFollower(u *upstream.Upstream, gvr schema.GroupVersionResource, log *zap.Logger, o Options) *Follower {
+	return &Follower{New(u, gvr, o), log.With(zap.Stringer("resource", gvr.GroupResource())), map[tree.Key]uint64{}}
+}
+
+// Run calls changed for each object, once it is known and whenever it has changed, until ctx ends. If the apiserver seems not to have the resource, Run looks for it again from time to time:
 // somebody else may have answered.
-func (f *Follower) Run(ctx context.Context, changed func(tree.Key, uint64)) {
+func (f *Follower) Run(ctx context.Context, changed func(Change)) {
 	for failed := ""; ctx.Err() == nil; {
 		err := f.follow(ctx, changed)
 		switch {
@@ -60,9 +65,9 @@ func (f *Follower) Run(ctx context.Context, changed func(tree.Key, uint64)) {
 	}
 }
 
-// follow calls changed with the key of each object that has changed since it returned the last time, at first with all, and
-// then with each that is added, changed or deleted. It returns when the watch ends: io.EOF, or another error.
-func (f *Follower) follow(ctx context.Context, changed func(tree.Key, uint64)) error {
+// follow calls changed for each object that has changed since it returned the last time, at first for all, and then for each
+// that is added, changed or deleted. It returns when the watch ends: io.EOF, or another error.
+func (f *Follower) follow(ctx context.Context, changed func(Change)) error {
 	version, err := f.list(ctx, changed)
 	if err != nil {
 		return classify(err)
@@ -73,7 +78,7 @@ func (f *Follower) follow(ctx context.Context, changed func(tree.Key, uint64)) e
 	return classify(f.client.watchMetadata(ctx, version, url.Values{}, opened, func(isBookmark bool, meta metadata) bool {
 		if !isBookmark {
 			f.known[shortKey(&meta)] = meta.version
-			changed(shortKey(&meta), meta.version)
+			changed(Change{shortKey(&meta), meta.version, meta.object})
 		}
 		return true
 	}))
@@ -89,25 +94,23 @@ func shortKey(meta *metadata) tree.Key {
 }
 
 // list compares the known objects with those at the apiserver.
-func (f *Follower) list(ctx context.Context, changed func(tree.Key, uint64)) (version uint64, err error) {
-	now := map[tree.Key]uint64{}
+func (f *Follower) list(ctx context.Context, changed func(Change)) (version uint64, err error) {
+	before, now := f.known, map[tree.Key]uint64{}
 	version, err = f.client.pagesOfMetadata(firstPage).readMetadata(ctx, url.Values{}, func(meta metadata) error {
-		now[shortKey(&meta)] = meta.version
+		k := shortKey(&meta)
+		if now[k] = meta.version; before[k] != meta.version {
+			before[k] = meta.version // also if the list fails
+			changed(Change{k, meta.version, meta.object})
+		}
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	before := f.known
 	f.known = now
-	for k, v := range now {
-		if before[k] != v {
-			changed(k, v)
-		}
-	}
 	for k := range before {
 		if _, exists := now[k]; !exists {
-			changed(k, version)
+			changed(Change{k, version, nil})
 		}
 	}
 	return version, nil

@@ -16,7 +16,6 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/cache/reflector"
-	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/test/support/fake"
 )
@@ -136,7 +135,7 @@ func TestFollowerReadsLongMetadata(t *testing.T) {
 		u, end := fake.New(t, d, steps).Upstream()
 		defer end()
 		var changed []string
-		err := NewFollower(u, d.GVR, zap.NewNop(), nil).follow(t.Context(), func(k tree.Key, _ uint64) { changed = append(changed, string(k)) })
+		err := NewFollower(u, d.GVR, zap.NewNop(), Options{}).follow(t.Context(), func(c Change) { changed = append(changed, string(c.Key)) })
 		slices.Sort(changed)
 		if !errors.Is(err, reflector.ErrExpired) || len(changed) != 2 || len(changed[0]) != 64 || changed[1] != "a/x" {
 			t.Errorf("%v have changed, %v", changed, err)

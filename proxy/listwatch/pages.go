@@ -75,7 +75,7 @@ func (p *pager) read(ctx context.Context, query url.Values, page func(http.Heade
 
 // pagesOfMetadata returns a pager for the metadata of objects, whose first page has some objects at most.
 func (c *Client) pagesOfMetadata(first int) *pager {
-	return &pager{client: c, accept: acceptMetadata("PartialObjectMetadataList"), size: first, most: metadataPage}
+	return &pager{client: c, accept: c.acceptMetadata("PartialObjectMetadataList"), size: first, most: metadataPage}
 }
 
 // readMetadata is read that calls add with the metadata of each object.
@@ -97,6 +97,7 @@ func (p *pager) readMetadata(ctx context.Context, query url.Values, add func(met
 			if err != nil {
 				return list{}, err
 			}
+			meta.object = item
 			if err := add(meta); err != nil {
 				return list{}, err
 			}

@@ -193,7 +193,7 @@ func (c *Client) watchMetadata(
 	query.Set("watch", "true")
 	query.Set("allowWatchBookmarks", "true")
 	query.Set("resourceVersion", strconv.FormatUint(version, 10))
-	resp, err := c.upstream.Open(ctx, c.path, query, acceptMetadata("PartialObjectMetadata"))
+	resp, err := c.upstream.Open(ctx, c.path, query, c.acceptMetadata("PartialObjectMetadata"))
 	if err != nil {
 		return err
 	}
@@ -223,6 +223,9 @@ func (c *Client) watchMetadata(
 		meta, err := e.metadata(object)
 		if err != nil {
 			return err
+		}
+		if eventType != string(watch.Deleted) {
+			meta.object = object
 		}
 		if !report(isBookmark, meta) {
 			return nil

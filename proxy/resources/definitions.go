@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
-	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 	"sluice/proxy/listwatch"
 	"sluice/proxy/wait"
@@ -51,8 +50,8 @@ func (r *Registry) followDefinitions(ctx context.Context) {
 // followObjects calls changed with the name of each object of a resource, which has no namespaces, as [listwatch.Follower] does.
 func (r *Registry) followObjects(ctx context.Context, gvr schema.GroupVersionResource, changed func(name string, version uint64)) {
 	opened := func() func() { return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource) }
-	listwatch.NewFollower(r.options.Upstream, gvr, r.options.Log, opened).
-		Run(ctx, func(key tree.Key, version uint64) { changed(string(key), version) })
+	listwatch.NewFollower(r.options.Upstream, gvr, r.options.Log, listwatch.Options{Opened: opened}).
+		Run(ctx, func(c listwatch.Change) { changed(string(c.Key), c.Version) })
 }
 
 // check checks the stores of some resources, and again for some seconds if that fails.

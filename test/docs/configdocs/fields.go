@@ -14,7 +14,7 @@ import (
 )
 
 // sources are the files with the types of the configuration: their comments are its documentation.
-var sources = []string{"file.go", "limits.go", "proxy.go"}
+var sources = []string{"callers.go", "file.go", "limits.go", "proxy.go"}
 
 // field is a field of the configuration, with its documentation.
 type field struct {
