@@ -1,36 +1,39 @@
 package codec
 
-import "sluice/codec/proto"
+import "sluice/codec/projection"
 
-// conversionAnnotations returns the annotations that the apiserver makes of fields of its internal type
-// when it converts an object to the version of r, and turns back into fields when it reads one. Whole
+// annotationsOfConversion are the annotations that the apiserver makes of fields of its internal type
+// when it converts an object to a version, and turns back into fields when it reads one. Whole
 // objects have them. PartialObjectMetadata, also in the rows of Tables, does not: the apiserver takes it
 // from the internal object. Sources: conversion.go in pkg/apis/apps/v1 and pkg/apis/autoscaling/v1.
-func conversionAnnotations(r *Resource) []string {
-	if r.Style != Typed {
-		return nil
-	}
-	return annotationsOfConversion[apiKind{r.APIVersion(), r.Kind}]
+var annotationsOfConversion = map[apiKind]projection.Projection{
+	{"apps/v1", "DaemonSet"}:  "drop=metadata.annotations[deprecated.daemonset.template.generation]",
+	{"apps/v1", "Deployment"}: "drop=metadata.annotations[deprecated.deployment.rollback.to]",
+	{"autoscaling/v1", "HorizontalPodAutoscaler"}: "drop=metadata.annotations[autoscaling.alpha.kubernetes.io/behavior]" +
+		"+metadata.annotations[autoscaling.alpha.kubernetes.io/conditions]" +
+		"+metadata.annotations[autoscaling.alpha.kubernetes.io/current-metrics]" +
+		"+metadata.annotations[autoscaling.alpha.kubernetes.io/metrics]",
 }
 
 type apiKind struct{ apiVersion, kind string }
 
-var annotationsOfConversion = map[apiKind][]string{
-	{"apps/v1", "DaemonSet"}:  {"deprecated.daemonset.template.generation"},
-	{"apps/v1", "Deployment"}: {"deprecated.deployment.rollback.to"},
-	{"autoscaling/v1", "HorizontalPodAutoscaler"}: {
-		"autoscaling.alpha.kubernetes.io/behavior",
-		"autoscaling.alpha.kubernetes.io/conditions",
-		"autoscaling.alpha.kubernetes.io/current-metrics",
-		"autoscaling.alpha.kubernetes.io/metrics",
-	},
+// conversion returns the projection without the annotations of r's conversion; the zero value if it has none.
+func conversion(r *Resource) projection.Projection {
+	if r.Style != Typed {
+		return ""
+	}
+	return annotationsOfConversion[apiKind{r.APIVersion(), r.Kind}]
 }
 
-// dropConversionAnnotations returns e, an encoder of Protobuf, for objects without the annotations of r's conversion.
-func dropConversionAnnotations(e objectEncoder, r *Resource) objectEncoder {
-	keys := conversionAnnotations(r)
-	if keys == nil || e == nil {
-		return e
+// withoutConversion returns e, which gives metadata, for objects without the annotations of r's conversion.
+func withoutConversion(e objectEncoder, r *Resource) (objectEncoder, error) {
+	p := conversion(r)
+	if p == "" {
+		return e, nil
 	}
-	return pipe(alike(func(dst, src []byte) ([]byte, error) { return proto.AppendWithoutAnnotations(dst, src, keys...) }), e)
+	first, err := newObjectEncoder(r, Format{Encoding: r.Source, Projection: p})
+	if err != nil {
+		return nil, err
+	}
+	return pipe(first, e), nil
 }

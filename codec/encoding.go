@@ -9,8 +9,6 @@ const (
 	YAML
 	Protobuf
 	CBOR
-
-	maxEncoding = CBOR
 )
 
 // The media types of the encodings, as in Accept and Content-Type.
@@ -36,27 +34,14 @@ var encodings = [...]struct {
 }
 
 // String returns the name that metrics use: json, yaml, protobuf, cbor.
-func (e Encoding) String() string {
-	if e > maxEncoding {
-		return "invalid"
-	}
-	return encodings[e].name
-}
+func (e Encoding) String() string { return encodings[e].name }
 
 // MediaType returns the Content-Type of a single body, such as "application/json".
-func (e Encoding) MediaType() string {
-	if e > maxEncoding {
-		return ""
-	}
-	return encodings[e].media
-}
+func (e Encoding) MediaType() string { return encodings[e].media }
 
 // StreamType returns the Content-Type of a watch stream (wire.md 1.4), and false for YAML, which the
 // apiserver does not stream.
 func (e Encoding) StreamType() (string, bool) {
-	if e > maxEncoding {
-		return "", false
-	}
 	s := encodings[e].stream
 	return s, s != ""
 }

@@ -17,17 +17,10 @@ const (
 	Table
 	// Metadata is a PartialObjectMetadata, for a list a PartialObjectMetadataList.
 	Metadata
-
-	maxShape = Metadata
 )
 
 // String returns the name that metrics use: object, table, metadata.
-func (s Shape) String() string {
-	if s > maxShape {
-		return "invalid"
-	}
-	return [...]string{"object", "table", "metadata"}[s]
-}
+func (s Shape) String() string { return [...]string{"object", "table", "metadata"}[s] }
 
 // MetaVersion is the version of meta.k8s.io of a Table or PartialObjectMetadata.
 type MetaVersion uint8

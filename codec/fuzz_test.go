@@ -10,8 +10,8 @@ import (
 
 // everyWriter returns the writers of a resource for every format that it supports.
 func everyWriter(t testing.TB, r *Resource) (out []*Writer) {
-	for e := JSON; e <= maxEncoding; e++ {
-		for s := Object; s <= maxShape; s++ {
+	for e := JSON; e <= CBOR; e++ {
+		for s := Object; s <= Metadata; s++ {
 			for include := IncludeMetadata; include <= IncludeObject; include++ {
 				if w, err := NewWriter(r, Format{Encoding: e, Shape: s, Include: include}); err == nil {
 					out = append(out, w)

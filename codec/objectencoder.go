@@ -34,33 +34,14 @@ func alike(f appendFunc) apart { return apart{f, f} }
 
 // The encoders without parameters, named after their output.
 var (
-	withoutPoints    = alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutPoints(dst, src), nil })
-	jsonToCBOR       = alike(cbor.AppendFromJSON)
-	metadataProtobuf = metadataFromProtobuf(func(dst, raw []byte) ([]byte, error) { return append(dst, raw...), nil })
+	withoutPoints = alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutPoints(dst, src), nil })
+	jsonToCBOR    = alike(cbor.AppendFromJSON)
+	typedJSON     = apart{passthrough{}.AppendItem, json.AppendWithoutTypeMeta}
 )
-
-// typedJSON gives typed JSON from JSON.
-func typedJSON(r *Resource) apart {
-	prefix := string(append(appendTypeMeta(nil, r.Kind, r.APIVersion()), ','))
-	return apart{framing.Passthrough{}.AppendItem, func(dst, src []byte) ([]byte, error) {
-		if len(src) > len(prefix) && string(src[:len(prefix)]) == prefix {
-			return append(append(dst, '{'), src[len(prefix):]...), nil
-		}
-		return json.AppendWithoutTypeMeta(dst, src)
-	}}
-}
-
-// appendTypeMeta appends the beginning of a typed object: {"kind":…,"apiVersion":…
-func appendTypeMeta(dst []byte, kind, apiVersion string) []byte {
-	dst = append(dst, `{"kind":`...)
-	dst = json.AppendString(dst, kind)
-	dst = append(dst, `,"apiVersion":`...)
-	return json.AppendString(dst, apiVersion)
-}
 
 // metadataFromJSON gives PartialObjectMetadata from JSON, by way of the Go type, as the apiserver does.
 // Its items have kind and apiVersion too.
-func metadataFromJSON(r *Resource, f Format) apart {
+func metadataFromJSON(f Format) apart {
 	marshal := func(p *metav1.PartialObjectMetadata) ([]byte, error) { return stdjson.Marshal(p) }
 	switch f.Encoding {
 	case Protobuf:
@@ -68,14 +49,10 @@ func metadataFromJSON(r *Resource, f Format) apart {
 	case CBOR:
 		marshal = func(p *metav1.PartialObjectMetadata) ([]byte, error) { return direct.Marshal(p) }
 	}
-	hidden := conversionAnnotations(r)
 	return alike(func(dst, src []byte) ([]byte, error) {
 		p, err := json.PartialObjectMetadata(src, f.MetaVersion.String())
 		if err != nil {
 			return dst, err
-		}
-		for _, key := range hidden {
-			delete(p.Annotations, key)
 		}
 		out, err := marshal(p)
 		return append(dst, out...), err
@@ -83,14 +60,14 @@ func metadataFromJSON(r *Resource, f Format) apart {
 }
 
 // metadataFromProtobuf gives PartialObjectMetadata from Protobuf: only the metadata of an object reaches
-// encode, the encoder of that kind. Its items have kind and apiVersion too.
-func metadataFromProtobuf(encode appendFunc) apart {
+// e, the encoder of that kind. Its items have kind and apiVersion too.
+func metadataFromProtobuf(e objectEncoder) apart {
 	return alike(func(dst, src []byte) ([]byte, error) {
 		raw, err := proto.PartialObjectMetadata(src)
 		if err != nil {
 			return dst, err
 		}
-		return encode(dst, raw)
+		return e.AppendObject(dst, raw, true)
 	})
 }
 

@@ -23,7 +23,7 @@ type tableEncoder struct {
 func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) {
 	return t.withObject(dst, src, func(dst, obj []byte) ([]byte, error) {
 		base := len(dst)
-		dst = appendTypeMeta(dst, "Table", t.version)
+		dst = json.AppendTypeMeta(dst, t.version, "Table")
 		dst = append(dst, `,"metadata":{`...)
 		if rv, _ := json.Value(obj).Get("metadata", "resourceVersion").Bytes(); len(rv) > 0 {
 			dst = append(dst, `"resourceVersion":`...)

@@ -122,7 +122,7 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 		return 0, false
 	}
 	if w.format.Shape == Metadata {
-		if conversionAnnotations(w.resource) != nil {
+		if conversion(w.resource) != "" {
 			return 0, false
 		}
 		if src, _ = proto.PartialObjectMetadata(src); src == nil {

@@ -320,7 +320,6 @@ func TestNewWriterRefusesInexactConversions(t *testing.T) {
 		{"protobuf Table", podsProto, Format{Encoding: Protobuf, Shape: Table}},
 		{"CBOR Table", podsJSON, Format{Encoding: CBOR, Shape: Table}},
 		{"Table without columns", foos, Format{Shape: Table}},
-		{"no such shape", podsJSON, Format{Shape: maxShape + 1}},
 		{"custom stored as Protobuf", &Resource{Style: Unstructured, Source: Protobuf}, Format{}},
 		{"stored as YAML", &Resource{Source: YAML}, Format{}},
 		{"no plan", &Resource{Group: "x", Version: "v1", Kind: "X", Source: Protobuf}, Format{}},

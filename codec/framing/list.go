@@ -41,10 +41,7 @@ func (l *List) appendJSONHead(dst []byte, meta *metav1.ListMeta, n int) []byte {
 		dst = append(dst, `{"apiVersion":`...)
 		dst = json.AppendString(dst, l.APIVersion)
 	} else {
-		dst = append(dst, `{"kind":`...)
-		dst = json.AppendString(dst, l.Kind)
-		dst = append(dst, `,"apiVersion":`...)
-		dst = json.AppendString(dst, l.APIVersion)
+		dst = json.AppendTypeMeta(dst, l.APIVersion, l.Kind)
 		dst = append(dst, `,"metadata":`...)
 		dst = l.appendListMeta(dst, meta)
 	}

@@ -3,9 +3,8 @@
 //
 // A [Value] is the raw bytes of one JSON value. Its methods parse lazily, alias the input where
 // they can, and read no more of it than they need. The Append functions perform the operations on whole
-// objects that list and watch responses need: [AppendWithoutManagedFields], [AppendWithResourceVersion],
-// [AppendWithoutTypeMeta] and [AppendWithTypeMeta], [AppendIndent] and [AppendCompact]. [AppendString] writes
-// strings.
+// objects that list and watch responses need: [AppendProjected], [AppendWithResourceVersion],
+// [AppendWithTypeMeta], [AppendIndent] and [AppendCompact]. [AppendString] writes strings.
 //
 // Invariants:
 //

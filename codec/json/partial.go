@@ -10,21 +10,14 @@ import (
 // PartialObjectMetadata decodes the metadata of obj as the apiserver does for as=PartialObjectMetadata. apiVersion is
 // meta.k8s.io/v1 or meta.k8s.io/v1beta1. If metadata precedes the spec, the spec is not read.
 //
-// The error is ErrNotObject, ErrSyntax, or ErrFieldType with the reason.
+// The error is ErrNotObject, or ErrFieldType with the reason.
 func PartialObjectMetadata(obj []byte, apiVersion string) (*metav1.PartialObjectMetadata, error) {
-	m := membersOf(obj)
-	if m.bad {
-		return nil, At(ErrNotObject, "object", m.pos)
+	if Value(obj).Kind() != Object {
+		return nil, At(ErrNotObject, "object", 0)
 	}
-	metadata := Value("{}")
-	for m.next() {
-		if m.is("metadata") {
-			metadata = m.val
-			break
-		}
-	}
-	if m.bad {
-		return nil, At(ErrSyntax, "object", m.pos)
+	metadata := Value(obj).Get("metadata")
+	if metadata == nil {
+		metadata = Value("{}")
 	}
 	p := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: apiVersion}}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(metadata, &p.ObjectMeta); err != nil {

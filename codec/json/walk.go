@@ -7,11 +7,10 @@ type members struct {
 	pos int  // index of the next token
 	bad bool // the object is malformed at pos
 
-	name   Value // a string
-	nameAt int   // index in b of the name
-	plain  bool  // the name is its raw bytes
-	val    Value
-	start  int // index in b of val
+	name  Value // a string
+	plain bool  // the name is its raw bytes
+	val   Value
+	start int // index in b of val
 }
 
 // membersOf iterates over b. If b is not an object there are no members and bad is set.
@@ -35,7 +34,7 @@ func (m *members) next() bool {
 	if end < 0 {
 		return m.fail(i)
 	}
-	m.nameAt, m.name, m.plain = i, b[i:end:end], t == 0
+	m.name, m.plain = b[i:end:end], t == 0
 	i = skipSpace(b, end)
 	if i >= len(b) || b[i] != ':' {
 		return m.fail(i)

@@ -6,7 +6,7 @@
 //   - The outer forms: the envelope around every object ([ParseEnvelope], [AppendEnvelope]), watch
 //     frames ([ParseEvent], [AppendEvent]) and lists ([Items], [ParseListMeta]).
 //   - The metadata that all objects share ([ParseObjectMeta], [PartialObjectMetadata],
-//     [AppendWithResourceVersion], [AppendWithoutManagedFields]).
+//     [AppendWithResourceVersion]).
 //   - The kinds: a [Schema] is compiled once per built-in kind from the struct tags of its Go type.
 //     It transcodes Protobuf to JSON and CBOR exactly as the apiserver prints the decoded object,
 //     validates objects, and reads the values of field selectors.

@@ -1,59 +1,11 @@
 package proto
 
-import (
-	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"sluice/codec/internal/scratch"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced and every other
 // byte unchanged, if raw has passed Schema.Check. It serves DELETED events of objects that left a
 // selector, which carry the previous object with the new version.
 func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
-	return appendWithMeta(dst, raw, func(dst, b []byte) ([]byte, error) {
-		var meta metav1.ObjectMeta
-		if err := meta.Unmarshal(b); err != nil {
-			return dst, err
-		}
-		meta.ResourceVersion = resourceVersion
-		out, err := meta.Marshal()
-		return append(dst, out...), err
-	})
-}
-
-// AppendWithoutAnnotations appends raw without the annotations that have one of the keys, and with
-// every other byte unchanged. It returns the errors of ParseObjectMeta.
-func AppendWithoutAnnotations(dst, raw []byte, keys ...string) ([]byte, error) {
-	return appendWithMeta(dst, raw, func(dst, meta []byte) ([]byte, error) {
-		for i := 0; i < len(meta); {
-			f, err := readField(meta, i)
-			if err != nil {
-				return dst, err
-			}
-			if f.num == metaAnnotations {
-				if f.typ != wireBytes {
-					return dst, ErrWireType
-				}
-				key, _, err := parsePair(meta[f.start:f.end])
-				if err != nil {
-					return dst, err
-				}
-				if slices.Contains(keys, string(key)) {
-					i = f.end
-					continue
-				}
-			}
-			dst = append(dst, meta[i:f.end]...)
-			i = f.end
-		}
-		return dst, nil
-	})
-}
-
-// appendWithMeta appends raw with the output of edit as its metadata.
-func appendWithMeta(dst, raw []byte, edit func(dst, meta []byte) ([]byte, error)) ([]byte, error) {
 	base := len(dst)
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
@@ -64,9 +16,11 @@ func appendWithMeta(dst, raw []byte, edit func(dst, meta []byte) ([]byte, error)
 		case f.typ != wireBytes:
 			err = ErrWireType
 		default:
-			dst, err = scratch.Through(dst,
-				func(b []byte) ([]byte, error) { return edit(b, raw[f.start:f.end]) },
-				func(dst, meta []byte) ([]byte, error) { return appendBytes(dst, objectMeta, meta), nil })
+			var meta metav1.ObjectMeta
+			err = meta.Unmarshal(raw[f.start:f.end])
+			meta.ResourceVersion = resourceVersion
+			b, _ := meta.Marshal() // into a buffer of its size, so it cannot fail
+			dst = appendBytes(dst, objectMeta, b)
 		}
 		if err != nil {
 			return dst[:base], in(err, "object")

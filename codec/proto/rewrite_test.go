@@ -53,30 +53,3 @@ func TestPartialObjectMetadataEqualsTheTypedObject(t *testing.T) {
 		}
 	}
 }
-
-func TestAppendWithoutAnnotationsKeepsEveryOtherField(t *testing.T) {
-	obj := &corev1.ConfigMap{ObjectMeta: sampleMeta(), Data: map[string]string{"a": "b"}}
-	obj.Labels = map[string]string{"drop": "a label"}
-	obj.Annotations = map[string]string{"drop": "1", "drop2": "", "keep": "2"}
-	b := raw(t, obj)
-	for _, keys := range [][]string{nil, {"drop"}, {"drop2", "absent"}, {"drop", "drop2", "keep"}} {
-		want := obj.DeepCopy()
-		for _, key := range keys {
-			delete(want.Annotations, key)
-		}
-		got, err := AppendWithoutAnnotations([]byte("kept"), b, keys...)
-		if err != nil || !bytes.Equal(got, append([]byte("kept"), raw(t, want)...)) {
-			t.Errorf("%q: %q, %v", keys, got, err)
-		}
-	}
-	for in, want := range map[string]error{
-		"\x0a\x05":                 ErrTruncated,
-		"\x08\x05":                 ErrWireType,
-		"\x0a\x02\x60\x00":         ErrWireType, // annotations that are a number
-		"\x0a\x04\x62\x02\x08\x00": ErrWireType, // a key that is a number
-	} {
-		if got, err := AppendWithoutAnnotations([]byte("kept"), []byte(in), "a"); !errors.Is(err, want) || string(got) != "kept" {
-			t.Errorf("%q: %q, %v, want %v", in, got, err, want)
-		}
-	}
-}
