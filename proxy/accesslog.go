@@ -61,10 +61,9 @@ func withAccessLog(log *zap.Logger, m *Metrics, o *accessOptions, kept *why.Ring
 type loggedRequest struct {
 	*response.Recorder
 	*accessLog
-	r      *http.Request
-	info   *request.Info
-	length length
-	costs  costs
+	r     *http.Request
+	info  *request.Info
+	costs costs
 }
 
 func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest {
@@ -84,8 +83,6 @@ func (l *loggedRequest) header(code int) {
 		l.Header().Set(asOfHeader, o.AsOf.Header(time.Now()))
 	}
 	l.metrics.respond(l.info, code)
-	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
-	l.OnWrite(l.length.wrote)
 	l.costs.begun(l, code)
 	if l.opens(code) {
 		endSpan(l.r, l.info, code)
@@ -121,7 +118,6 @@ func (l *loggedRequest) keep(code int) {
 func (l *loggedRequest) end() {
 	duration := time.Since(l.info.Received)
 	l.keep(l.Code)
-	l.length.wrote(0)
 	l.metrics.end(l.r, l.info, l.Code, duration)
 	l.costs.add(l, true)
 	l.costs.watch.Close()

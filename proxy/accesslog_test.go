@@ -301,36 +301,6 @@ func TestRequestsAreCountedByLabels(t *testing.T) {
 	}
 }
 
-// A watch counts while it is open, which may be for hours.
-func TestBodiesAreCountedWhileTheyAreWritten(t *testing.T) {
-	for _, tt := range []struct {
-		name, source, coding string
-		encoded              float64
-	}{
-		{"plain from the cache", request.SourceCache, "", 3},
-		{"compressed by Sluice", request.SourceCache, "gzip", 1003},
-		{"compressed by the apiserver", request.SourceUpstream, "gzip", 3},
-	} {
-		m := NewMetrics(prometheus.NewRegistry())
-		count := func(stage string) float64 {
-			return testutil.ToFloat64(m.bytes.WithLabelValues("WATCH", "", "v1", "pods", tt.source, stage))
-		}
-		inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			info := request.From(r.Context())
-			info.Outcome.Source, info.Encoded = tt.source, 1000
-			w.Header().Set("Content-Encoding", tt.coding)
-			_, _ = io.WriteString(w, "ab")
-			info.Encoded = 1003
-			_, _ = io.WriteString(w, "c")
-			if sent, encoded := count("sent"), count("encoded"); sent != 3 || encoded != tt.encoded {
-				t.Errorf("%s: %v bytes sent, %v encoded; want 3 and %v", tt.name, sent, encoded, tt.encoded)
-			}
-		})
-		h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1", nil))
-	}
-}
-
 func TestLongRunningRequestsHaveNoDuration(t *testing.T) {
 	upgrade := http.Header{"Connection": {"Upgrade"}}
 	for _, tt := range []struct {

@@ -13,6 +13,7 @@ import (
 type costs struct {
 	format        clients.Format // of the response
 	compressed    bool
+	encoder       bool               // Sluice compresses it, and Info.Encoded tells how long the body was before
 	watch         *clients.OpenWatch // nil if it is none, or not open
 	turn          uint32             // of the table
 	encoded, sent int64
@@ -24,6 +25,7 @@ type costs struct {
 func (c *costs) begun(l *loggedRequest, code int) {
 	h := l.Header()
 	c.compressed = h.Get("Content-Encoding") != ""
+	c.encoder = c.compressed && l.info.Outcome.Source == request.SourceCache
 	switch content := h.Get("Content-Type"); {
 	case strings.Contains(content, "protobuf"):
 		c.format = clients.InProtobuf
@@ -47,8 +49,7 @@ func (c *costs) open(l *loggedRequest) {
 		Selects: selects(info), Cached: info.Outcome.Source == request.SourceCache, Reason: info.Outcome.Reason,
 	})
 	info.Watch, c.turn = c.watch, table.Turn()
-	l.OnWrite(func(n int) {
-		l.length.wrote(n)
+	l.OnWrite(func() {
 		if turn := table.Turn(); turn != c.turn {
 			c.turn = turn
 			c.add(l, false)
@@ -76,7 +77,7 @@ const byNode = "spec.nodeName="
 func (c *costs) add(l *loggedRequest, ended bool) {
 	info, r := l.info, l.r
 	encoded := l.Bytes
-	if l.length.compressed {
+	if c.encoder {
 		encoded = info.Encoded
 	}
 	u := clients.Use{
@@ -85,6 +86,9 @@ func (c *costs) add(l *loggedRequest, ended bool) {
 		Encoded: encoded - c.encoded, Sent: l.Bytes - c.sent, Events: info.Events - c.events, Listed: info.Listed - c.listed,
 	}
 	c.encoded, c.sent, c.events, c.listed = encoded, l.Bytes, info.Events, info.Listed
+	if l.Code != 0 {
+		l.metrics.wrote(r, info, l.Code, u.Sent, u.Encoded)
+	}
 	worth := l.metrics.Clients.Add(&u)
 	if u.Source == clients.ByCache {
 		l.metrics.avoided.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource).Add(worth.Seconds())

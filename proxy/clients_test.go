@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 
 	"sluice/proxy/clients"
@@ -145,29 +146,45 @@ func TestRefusalsAreTheSameNumberEverywhere(t *testing.T) {
 	}
 }
 
-// TestWatchIsCountedWhileItIsOpen looks at a watch whose response has begun.
+// TestWatchIsCountedWhileItIsOpen looks at a watch whose response has begun: it may be open for hours.
 func TestWatchIsCountedWhileItIsOpen(t *testing.T) {
-	m := NewMetrics(prometheus.NewRegistry())
-	row := func() *clients.Row { return &m.Clients.List(true).Items[0] }
-	h := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info := request.From(r.Context())
-		info.User, info.Caller, info.Outcome.Source = "jane", request.BearerToken, request.SourceCache
-		_, _ = io.WriteString(w, "event")
-		info.Events++
-		if open := m.Clients.Watches(true).Items; len(open) != 1 || open[0].Source != "cache" || open[0].Selects != "one object" {
-			t.Errorf("open: %+v", open)
+	for _, tt := range []struct {
+		name, source, coding string
+		encoded              float64
+	}{
+		{"plain from the cache", request.SourceCache, "", 10},
+		{"compressed by Sluice", request.SourceCache, "gzip", 1003},
+		{"compressed by the apiserver", request.SourceUpstream, "gzip", 10},
+	} {
+		m := NewMetrics(prometheus.NewRegistry())
+		row := func() *clients.Row { return &m.Clients.List(true).Items[0] }
+		h := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			info := request.From(r.Context())
+			info.User, info.Caller, info.Outcome.Source, info.Encoded = "jane", request.BearerToken, tt.source, 1000
+			w.Header().Set("Content-Encoding", tt.coding)
+			_, _ = io.WriteString(w, "event")
+			if open := m.Clients.Watches(true).Items; len(open) != 1 || open[0].Selects != "one object" {
+				t.Errorf("%s: open: %+v", tt.name, open)
+			}
+			if row().Watches != 1 || row().SentBytes != 0 {
+				t.Errorf("%s: %+v", tt.name, row())
+			}
+			m.Clients.NextTurn()
+			info.Events, info.Encoded = 1, 1003
+			_, _ = io.WriteString(w, "event")
+			count := func(stage string) float64 {
+				return testutil.ToFloat64(m.bytes.WithLabelValues("WATCH", "", "v1", "pods", tt.source, stage))
+			}
+			if sent, encoded := count("sent"), count("encoded"); sent != 10 || encoded != tt.encoded {
+				t.Errorf("%s: %v bytes sent, %v encoded; want 10 and %v", tt.name, sent, encoded, tt.encoded)
+			}
+			if row().SentBytes != 10 || row().Count("served")+row().Count("passed") != 0 {
+				t.Errorf("%s: while it is open: %+v", tt.name, row())
+			}
+		}), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dcanary", nil))
+		if row().Watches != 0 || row().SentBytes != 10 || row().Count("served")+row().Count("passed") != 1 {
+			t.Errorf("%s: at the end: %+v", tt.name, row())
 		}
-		if row().Watches != 1 || row().SentBytes != 0 {
-			t.Errorf("%+v", row())
-		}
-		m.Clients.NextTurn()
-		_, _ = io.WriteString(w, "event")
-		if row().SentBytes != 10 || row().Count("served") != 0 {
-			t.Errorf("while it is open: %+v", row())
-		}
-	}), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dcanary", nil))
-	if row().Watches != 0 || row().SentBytes != 10 || row().Count("served") != 1 {
-		t.Errorf("at the end: %+v", row())
 	}
 }

@@ -45,72 +45,19 @@ func (e *env) logged(message string) bool { return e.log.FilterMessage(message).
 
 const cutMessage = "requests cut after grace period"
 
-func TestConnectionsAreAcceptedDuringShutdownDelayAndRefusedAfter(t *testing.T) {
+func TestConnectionsAndWatchesEndAfterShutdownDelay(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		e.shutdown()
 		time.Sleep(drain.Delay.Duration - time.Second)
-		if code := e.get(t, "/version"); code != http.StatusOK {
-			t.Errorf("during the delay: status %d", code)
+		if code := e.get(t, "/version"); code != http.StatusOK || e.gateway.watchesEnd() {
+			t.Errorf("during the delay: status %d, watches end: %v", code, e.gateway.watchesEnd())
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if code := e.get(t, "/version"); code != 0 {
-			t.Errorf("after the delay: status %d", code)
+		if code := e.get(t, "/version"); code != 0 || !e.gateway.watchesEnd() {
+			t.Errorf("after the delay: status %d, watches end: %v", code, e.gateway.watchesEnd())
 		}
 		<-e.stopped
-	})
-}
-
-func TestWatchesEndOnlyAfterShutdownDelay(t *testing.T) {
-	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		ended := func() bool {
-			synctest.Wait()
-			select {
-			case <-e.gateway.draining:
-				return true
-			default:
-				return false
-			}
-		}
-		e.shutdown()
-		time.Sleep(drain.Delay.Duration - time.Second)
-		if ended() {
-			t.Error("watches end during the delay")
-		}
-		time.Sleep(2 * time.Second)
-		if !ended() {
-			t.Error("watches do not end after the delay")
-		}
-		<-e.stopped
-	})
-}
-
-func TestRunningRequestsFinishWithinGrace(t *testing.T) {
-	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		code := make(chan int)
-		go func() { code <- e.get(t, "/slow") }()
-		synctest.Wait()
-		e.shutdown()
-		if got := <-code; got != http.StatusOK {
-			t.Errorf("status %d", got)
-		}
-		<-e.stopped
-		if e.took >= drain.Delay.Duration+drain.Grace.Duration || e.logged(cutMessage) {
-			t.Errorf("shutdown took %v, %s was logged: %v", e.took, cutMessage, e.logged(cutMessage))
-		}
-	})
-}
-
-func TestIdleGatewayStopsAfterShutdownDelay(t *testing.T) {
-	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		if code := e.get(t, "/version"); code != http.StatusOK {
-			t.Fatalf("status %d", code)
-		}
-		e.shutdown()
-		<-e.stopped
-		if e.took >= drain.Delay.Duration+drain.Grace.Duration || e.logged(cutMessage) {
-			t.Errorf("shutdown took %v", e.took)
-		}
 	})
 }
 
@@ -221,8 +168,8 @@ func TestRequestsAreServedWhileOthersFinish(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 		<-e.stopped
-		if got := <-code; got != http.StatusOK {
-			t.Errorf("status %d of the request that was running", got)
+		if got := <-code; got != http.StatusOK || e.took >= drain.Delay.Duration+drain.Grace.Duration || e.logged(cutMessage) {
+			t.Errorf("status %d of the request that was running; the shutdown took %v, and has cut: %v", got, e.took, e.logged(cutMessage))
 		}
 	})
 }

@@ -183,35 +183,12 @@ func exists(r *http.Request, info *request.Info, code int) bool {
 	return info.Outcome.Source == request.SourceCache || succeeded && r.Method != http.MethodOptions
 }
 
-// length counts the body of one response while it is written. The zero value counts nothing.
-type length struct {
-	sent, encoded prometheus.Counter
-	info          *request.Info
-	compressed    bool  // by Sluice, which tells how long the body was before by Info.Encoded
-	seen          int64 // of Info.Encoded
-}
-
-// length begins to count the body of a response, whose header is about to be written.
-func (m *Metrics) length(h http.Header, r *http.Request, info *request.Info, code int) length {
+// wrote counts a part of the body of a response, by its length as written and before Sluice compressed it.
+func (m *Metrics) wrote(r *http.Request, info *request.Info, code int, sent, encoded int64) {
 	group, version, resource, _ := named(r, info, code)
 	labels := []string{verbOf(r, info), group, version, resource, info.Outcome.Source}
-	return length{
-		sent: m.bytes.WithLabelValues(append(labels, "sent")...), encoded: m.bytes.WithLabelValues(append(labels, "encoded")...),
-		info: info, compressed: info.Outcome.Source == request.SourceCache && h.Get("Content-Encoding") != "",
-	}
-}
-
-// wrote counts n bytes that were written.
-func (l *length) wrote(n int) {
-	if l.sent == nil {
-		return
-	}
-	l.sent.Add(float64(n))
-	if l.compressed {
-		n = int(l.info.Encoded - l.seen)
-		l.seen = l.info.Encoded
-	}
-	l.encoded.Add(float64(n))
+	m.bytes.WithLabelValues(append(labels, "sent")...).Add(float64(sent))
+	m.bytes.WithLabelValues(append(labels, "encoded")...).Add(float64(encoded))
 }
 
 // activity shows whether a resource is in use.

@@ -63,50 +63,32 @@ func counted(t *testing.T, from *prometheus.Registry) (n int) {
 	return n
 }
 
-// A client without a place wrote 22,284 lines in 35 seconds.
-func TestFloodOfRefusalsWritesFewLines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		requests := logged(t, zap.InfoLevel, 999,
-			ending{429, request.BearerToken, request.SourceGateway, "too-many-per-second"},
-			ending{401, request.Unauthenticated, request.SourceUpstream, "unknown-caller"},
-			ending{403, request.ClientCert, request.SourceGateway, ""})
-		if requests != limits.SampledLines {
-			t.Errorf("%d requests have a line", requests)
-		}
-	})
-}
-
-func TestRequestsThatAreNoRefusalsAreAllLogged(t *testing.T) {
-	for _, end := range []ending{
-		{200, request.BearerToken, request.SourceCache, "any-version"},
-		{403, request.BearerToken, request.SourceUpstream, "not-allowed"},
-		{404, request.ClientCert, request.SourceCache, "any-version"},
-		{200, request.BearerToken, request.SourceGateway, "version-before-history"}, // a watch with an ERROR event
-		{200, request.Unauthenticated, request.SourceUpstream, "unknown-caller"},
-		{404, request.Unauthenticated, request.SourceUpstream, "unknown-caller"}, // without tokens, nobody is known
+func TestOfManyRefusalsSomeAreLogged(t *testing.T) {
+	tooMany := ending{429, request.BearerToken, request.SourceGateway, "too-many-at-once"}
+	flood := []ending{
+		tooMany, {401, request.Unauthenticated, request.SourceUpstream, "unknown-caller"}, {403, request.ClientCert, request.SourceGateway, ""},
+	}
+	for _, tt := range []struct {
+		name    string
+		level   zapcore.Level
+		n       int
+		endings []ending
+		lines   int
+	}{
+		{"a flood of refusals", zap.InfoLevel, 999, flood, limits.SampledLines},
+		{"few refusals", zap.InfoLevel, limits.SampledLines, []ending{tooMany}, limits.SampledLines},
+		{"below the level", zap.WarnLevel, 100, []ending{tooMany}, 0},
+		{"served", zap.InfoLevel, 100, []ending{{200, request.BearerToken, request.SourceCache, "any-version"}}, 100},
+		{"absent in the cache", zap.InfoLevel, 100, []ending{{404, request.ClientCert, request.SourceCache, "any-version"}}, 100},
+		{"forbidden by the apiserver", zap.InfoLevel, 100, []ending{{403, request.BearerToken, request.SourceUpstream, "not-allowed"}}, 100},
+		{"a watch with an ERROR event", zap.InfoLevel, 100, []ending{{200, request.BearerToken, request.SourceGateway, "version-before-history"}}, 100},
+		{"passed", zap.InfoLevel, 100, []ending{{200, request.Unauthenticated, request.SourceUpstream, "unknown-caller"}}, 100},
+		{"absent, nobody is known", zap.InfoLevel, 100, []ending{{404, request.Unauthenticated, request.SourceUpstream, "unknown-caller"}}, 100},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			if requests := logged(t, zap.InfoLevel, 100, end); requests != 100 {
-				t.Errorf("%+v: %d lines", end, requests)
+			if lines := logged(t, tt.level, tt.n, tt.endings...); lines != tt.lines {
+				t.Errorf("%s: %d lines, want %d", tt.name, lines, tt.lines)
 			}
 		})
 	}
-}
-
-func TestFewRefusalsAreAllLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		end := ending{429, request.BearerToken, request.SourceGateway, "too-many-at-once"}
-		if requests := logged(t, zap.InfoLevel, limits.SampledLines, end); requests != limits.SampledLines {
-			t.Errorf("%d lines", requests)
-		}
-	})
-}
-
-func TestRefusalsAreNotLoggedBelowTheLevel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		end := ending{429, request.BearerToken, request.SourceGateway, "too-many-at-once"}
-		if requests := logged(t, zap.WarnLevel, 100, end); requests > 0 {
-			t.Errorf("%d lines", requests)
-		}
-	})
 }

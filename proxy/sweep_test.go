@@ -95,10 +95,10 @@ func TestSeriesAreDeletedWithTheirResource(t *testing.T) {
 			}
 		}
 		sweep()
-		check("before", map[string]int{"widgets": 7, "gadgets": 4, "loads": 4, "figures": 4})
+		check("before", map[string]int{"widgets": 5, "gadgets": 4, "loads": 4, "figures": 4})
 		gone.Store(true)
 		sweep()
-		check("while a watch is open", map[string]int{"widgets": 7})
+		check("while a watch is open", map[string]int{"widgets": 5})
 		close(deleted)
 		_, _ = io.Copy(io.Discard, watch.Body)
 		watch.Body.Close()

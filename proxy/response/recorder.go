@@ -14,7 +14,7 @@ type Recorder struct {
 	Bytes    int64 // of the body; bytes of an upgraded connection are not counted
 	framed   bool
 	onHeader func(code int)
-	onWrite  func(n int)
+	onWrite  func()
 }
 
 // NewRecorder returns the Recorder of the response to a request.
@@ -43,8 +43,8 @@ func (r *Recorder) OnHeader(f func(code int)) {
 	}
 }
 
-// OnWrite lets f be called after each write of n bytes, instead of the function of an earlier call.
-func (r *Recorder) OnWrite(f func(n int)) { r.onWrite = f }
+// OnWrite lets f be called after each write, instead of the function of an earlier call.
+func (r *Recorder) OnWrite(f func()) { r.onWrite = f }
 
 // Unwrap is for http.ResponseController.
 func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
@@ -64,7 +64,7 @@ func (r *Recorder) Write(p []byte) (int, error) {
 	n, err := r.write(p)
 	r.Bytes += int64(n)
 	if r.onWrite != nil {
-		r.onWrite(n)
+		r.onWrite()
 	}
 	return n, err
 }
