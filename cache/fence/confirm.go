@@ -85,7 +85,6 @@ func (f *proofs) prove(ctx context.Context) {
 		case next.Do == OpenSecondWatch:
 			f.mu.Lock()
 			f.secondWatch.next = time.Now().Add(secondWatchInterval << f.secondWatch.barren)
-			f.stats.SecondWatches++
 			f.mu.Unlock()
 			attempts.Go(func() { f.runSecondWatch(ctx) })
 		default:

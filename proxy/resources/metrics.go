@@ -31,13 +31,10 @@ var (
 	descObjects   = describeMetric("objects", "Objects in the store.")
 	descVersion   = describeMetric("resource_version", "Resource version up to which the store is complete.")
 	descData      = describeMetric("data_bytes", "Length of the stored objects.")
-	descEvents    = describeMetric("history_events", "Events in the history.")
 	descHistory   = describeMetric("history_bytes", "Memory that only the history keeps.")
 	descMismatch  = describeMetric("mismatches_total", "Stores that were rebuilt because they differed from the apiserver.")
-	descCursors   = describeMetric("cursors", "Watches that read the history.")
 	descProbes    = describeMetric("probes_total", "Lists of one object at most that asked the apiserver for its version.")
 	descRollCalls = describeMetric("roll_calls_total", "Lists of all keys and resource versions that were compared with the store.")
-	descWatches   = describeMetric("probe_watches_total", "Second watches that were opened to receive bookmarks.")
 	descDelegated = describeMetric("delegated_reads_total",
 		"Small reads and gets of the most recent state that were forwarded because that costs less than a proof.")
 	descLent = describeMetric("lent_seconds_total",
@@ -72,9 +69,8 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descLimit
 	c.registry.stopped.Describe(ch)
 	for _, d := range []*prometheus.Desc{
-		descSynced, descForbidden, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descEvents, descHistory,
-		descMismatch, descCursors,
-		descProbes, descRollCalls, descWatches, descDelegated, descCost, descLent,
+		descSynced, descForbidden, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descHistory,
+		descMismatch, descProbes, descRollCalls, descDelegated, descCost, descLent,
 	} {
 		ch <- d
 	}
@@ -111,9 +107,7 @@ func (e *entry) collect(ch chan<- prometheus.Metric) {
 	gauge(descObjects, float64(s.Objects))
 	gauge(descVersion, float64(s.Version))
 	gauge(descData, float64(s.DataBytes))
-	gauge(descEvents, float64(s.Events))
 	gauge(descHistory, float64(s.HistoryBytes))
-	gauge(descCursors, float64(s.Cursors))
 	e.collectProofs(send, c.Fence.Stats())
 }
 
@@ -141,7 +135,6 @@ func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, 
 	counter := func(d *prometheus.Desc, v float64) { send(d, prometheus.CounterValue, v) }
 	counter(descProbes, float64(s.Probes))
 	counter(descRollCalls, float64(s.Inventories))
-	counter(descWatches, float64(s.SecondWatches))
 	counter(descDelegated, float64(s.Forwarded))
 	counter(descCost, s.Seconds)
 	counter(descLent, s.Uncharged)
