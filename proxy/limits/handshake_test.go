@@ -1,11 +1,18 @@
 package limits
 
 import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"io"
+	"math/big"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,6 +72,24 @@ func (g *gate) connect(t *testing.T) net.Conn {
 // failures returns how many failures are counted for a reason.
 func (g *gate) failures(reason string) int {
 	return int(testutil.ToFloat64(g.metrics.errors.WithLabelValues("api", reason)))
+}
+
+// certificate returns a certificate with names and an extension of so many bytes.
+func certificate(t *testing.T, names, extension int) tls.Certificate {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: slices.Repeat([]string{"a"}, names),
+		ExtraExtensions: []pkix.Extension{{Id: []int{1, 2, 3}, Value: make([]byte, extension)}},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}
 }
 
 // What a certificate takes in memory is up to a hundred times its length, and nobody has to trust it.
@@ -221,4 +246,42 @@ type deaf struct{ net.Conn }
 func (d deaf) Read([]byte) (int, error) {
 	time.Sleep(handshakeTimeout / 2)
 	return 0, net.ErrClosed
+}
+
+func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
+	shake(t, func(t *testing.T, g *gate) {
+		leave, _ := g.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0)) // one request may take all
+		client := tls.Client(g.connect(t), g.client)
+		done := make(chan error, 1)
+		go func() { done <- client.HandshakeContext(context.Background()) }()
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Fatalf("the handshake did not wait: %v", <-done)
+		}
+		leave()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		served, err := g.Accept()
+		synctest.Wait()
+		if _, taken, _ := g.cpu.Numbers(); err != nil || taken > 0 {
+			t.Errorf("%v; %d compute", err, taken)
+		}
+		_ = client.NetConn().Close()
+		_ = served.Close()
+	})
+}
+
+func TestAHandshakeThatGetsNoProcessorEnds(t *testing.T) {
+	shake(t, func(t *testing.T, g *gate) {
+		leave, _ := g.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0))
+		client := call(g.network, "192.0.2.1")
+		time.Sleep(handshakeTimeout)
+		synctest.Wait()
+		if g.failures("timeout") != 1 {
+			t.Errorf("logged %v", g.log.All())
+		}
+		leave()
+		_ = client.Close()
+	})
 }

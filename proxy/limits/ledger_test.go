@@ -32,27 +32,23 @@ func takeUntil(t *testing.T, l *Ledger, c Caller, bytes int64, ends *int) *Hold 
 	return h
 }
 
-func refuse(t *testing.T, h *Hold, err error) {
+// refused returns a check that a hold was refused.
+func refused(t *testing.T) func(*Hold, error) {
 	t.Helper()
-	if _, ok := errors.AsType[*Refused](err); !ok || h != nil {
-		t.Errorf("got %v, %v", h, err)
+	return func(h *Hold, err error) {
+		t.Helper()
+		if _, ok := errors.AsType[*Refused](err); !ok || h != nil {
+			t.Errorf("got %v, %v", h, err)
+		}
 	}
 }
 
 func TestAGroupLeavesAQuarterToOthers(t *testing.T) {
 	l := NewLedger(1600) // 1500 for all but the system
 	take(t, l, caller("a"), 1125)
-	refuse(t, must(l.Take(caller("a"), 1)), &Refused{})
+	refused(t)(l.Take(caller("a"), 1))
 	take(t, l, caller("b"), 281)
-	refuse(t, must(l.Take(caller("b"), 1)), &Refused{})
-}
-
-// must returns nil if a hold was refused.
-func must(h *Hold, err error) *Hold {
-	if err != nil {
-		return nil
-	}
-	return h
+	refused(t)(l.Take(caller("b"), 1))
 }
 
 func TestRevocableHoldsFillAllAndEndForLighterGroupsNewestFirst(t *testing.T) {
@@ -61,7 +57,7 @@ func TestRevocableHoldsFillAllAndEndForLighterGroupsNewestFirst(t *testing.T) {
 	for i := range ends {
 		takeUntil(t, l, caller("a"), 100, &ends[i])
 	}
-	refuse(t, must(l.TakeUntil(caller("a"), 1, func() {})), &Refused{})
+	refused(t)(l.TakeUntil(caller("a"), 1, func() {}))
 	take(t, l, caller("b"), 50)
 	if ends[14] != 1 || slices.Max(ends[:14]) != 0 {
 		t.Errorf("ended: %v", ends)
@@ -77,7 +73,7 @@ func TestARevokedHoldCountsUntilItIsReleased(t *testing.T) {
 	if u := l.Usage(); u.Held != 1550 || !newest.Revoked() {
 		t.Errorf("held: %+v", u)
 	}
-	refuse(t, must(l.TakeUntil(caller("a"), 1, func() {})), &Refused{}) // who has lost a hold gets nothing before its end
+	refused(t)(l.TakeUntil(caller("a"), 1, func() {})) // who has lost a hold gets nothing before its end
 	newest.Release()
 	if u := l.Usage(); u.Held != 1450 {
 		t.Errorf("held after the end: %+v", u)
@@ -91,7 +87,7 @@ func TestNothingIsRevokedInVain(t *testing.T) {
 	for range 15 {
 		takeUntil(t, l, caller("a"), 100, &ends)
 	}
-	refuse(t, must(l.Take(caller("b"), 700)), &Refused{})
+	refused(t)(l.Take(caller("b"), 700))
 	if u := l.Usage(); ends != 0 || u.Ended != 0 || u.Held != 1500 {
 		t.Errorf("%d ended: %+v", ends, u)
 	}
@@ -103,7 +99,7 @@ func TestTheSystemLosesNothingAndHasAPart(t *testing.T) {
 	takeUntil(t, l, system, 500, &systems)
 	takeUntil(t, l, caller("a"), 1000, &ends)
 	take(t, l, system, 100)
-	refuse(t, must(l.Take(caller("b"), 1500)), &Refused{})
+	refused(t)(l.Take(caller("b"), 1500))
 	if l.Shed(5000); ends != 1 || systems != 0 {
 		t.Errorf("ended: %d of a user, %d of the system", ends, systems)
 	}
@@ -113,7 +109,7 @@ func TestAShutLedgerTakesFromTheSystemOnly(t *testing.T) {
 	l := NewLedger(1600)
 	h := take(t, l, caller("a"), 100)
 	l.setShut(true)
-	refuse(t, must(l.Take(caller("a"), 1)), &Refused{})
+	refused(t)(l.Take(caller("a"), 1))
 	take(t, l, system, 1)
 	if h.Resize(50) != nil {
 		t.Error("less is refused")

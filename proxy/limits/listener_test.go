@@ -1,19 +1,10 @@
 package limits
 
 import (
-	"context"
-	"crypto/ed25519"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
-	"runtime"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -241,74 +232,6 @@ func TestAReadAheadKeepsNoProcessor(t *testing.T) {
 		}
 		_ = client.Close()
 		_ = c.Close()
-		_ = l.Close()
-	})
-}
-
-// certificate returns a certificate with names and an extension of so many bytes.
-func certificate(t *testing.T, names, extension int) tls.Certificate {
-	t.Helper()
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: slices.Repeat([]string{"a"}, names),
-		ExtraExtensions: []pkix.Extension{{Id: []int{1, 2, 3}, Value: make([]byte, extension)}},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}
-}
-
-func TestHandshakesWaitUntilOthersHaveComputed(t *testing.T) {
-	pair := certificate(t, 0, 0)
-	synctest.Test(t, func(t *testing.T) {
-		n := proxytest.NewListener()
-		l := Listen(n, ListenerOptions{
-			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Minute,
-			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }},
-		})
-		leave, _ := l.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0)) // one request may take all
-		client := tls.Client(n.DialFrom("192.0.2.1"), &tls.Config{InsecureSkipVerify: true})
-		done := make(chan error, 1)
-		go func() { done <- client.HandshakeContext(context.Background()) }()
-		synctest.Wait()
-		if len(done) > 0 {
-			t.Fatalf("the handshake did not wait: %v", <-done)
-		}
-		leave()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		served, err := l.Accept()
-		synctest.Wait()
-		if _, taken, _ := l.cpu.Numbers(); err != nil || taken > 0 {
-			t.Errorf("%v; %d compute", err, taken)
-		}
-		_ = client.NetConn().Close()
-		_ = served.Close()
-		_ = l.Close()
-	})
-}
-
-func TestAHandshakeThatGetsNoProcessorEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, failed := proxytest.NewListener(), make(chan error, 1)
-		l := Listen(n, ListenerOptions{
-			Memory: NewMemory(1<<30, 1<<20), HandshakeTimeout: time.Second, Failed: func(_ net.Conn, err error) { failed <- err },
-			TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none") }},
-		})
-		leave, _ := l.cpu.Enter(t.Context(), Caller{}, runtime.GOMAXPROCS(0))
-		client := call(n, "192.0.2.1")
-		time.Sleep(time.Second)
-		if err := <-failed; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("it ends with %v", err)
-		}
-		leave()
-		_ = client.Close()
 		_ = l.Close()
 	})
 }

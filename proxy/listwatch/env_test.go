@@ -2,7 +2,6 @@ package listwatch
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -16,19 +15,7 @@ import (
 	"sluice/test/support/fake"
 )
 
-// step is a fake.Step of this package, so that scripts can be written without field names.
-type step struct {
-	Call    string
-	Respond http.HandlerFunc
-}
-
-func script(steps []step) []fake.Step {
-	out := make([]fake.Step, len(steps))
-	for i, s := range steps {
-		out[i] = fake.Step(s)
-	}
-	return out
-}
+type step = fake.Step
 
 // env is a reflector that reads a fake apiserver through a Client, in a synctest bubble.
 type env struct {
@@ -48,7 +35,7 @@ type env struct {
 func run(t *testing.T, r fake.Resource, steps []step, test func(t *testing.T, e *env)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		e := &env{APIServer: fake.New(t, r, script(steps))}
+		e := &env{APIServer: fake.New(t, r, steps)}
 		u, end := e.Upstream()
 		defer end()
 		e.client = New(u, r.GVR, Options{Opened: e.watchOpened, ColumnsChanged: e.columnsChanged})

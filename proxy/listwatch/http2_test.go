@@ -24,7 +24,7 @@ func TestResetHTTP2StreamsAreResumed(t *testing.T) {
 			t.Parallel() // each waits for a clock
 			resumed := make(chan string, 1)
 			event := d.Added("a/y@11")
-			a := fake.New(t, d, script([]step{
+			a := fake.New(t, d, []step{
 				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)/2])},
 				{"watch 10", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "0")},
 				{"watch 10", d.Cut(event)},
@@ -32,7 +32,7 @@ func TestResetHTTP2StreamsAreResumed(t *testing.T) {
 					resumed <- r.Proto
 					d.Stream()(w, r)
 				}},
-			}))
+			})
 			server := httptest.NewUnstartedServer(a)
 			server.EnableHTTP2 = true
 			server.Config.ErrorLog = zap.NewStdLog(zap.NewNop())

@@ -145,7 +145,7 @@ func TestApiserverThatFailsForMinutesIsAskedRarely(t *testing.T) {
 						t.Errorf("asked %d times within %v: %v", asked, outage, e.Calls())
 					}
 					e.check(t, tt.version, "a/x")
-					e.SetSteps(script([]step{tt.recovered}))
+					e.SetSteps([]step{tt.recovered})
 					pass(time.Minute)
 					e.CheckPlayed(t)
 					e.check(t, 20, "a/x")

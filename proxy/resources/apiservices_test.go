@@ -28,7 +28,7 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 			if !row.kept {
 				steps = append(steps, step{"watchlist", d.Stream(d.InitialEventsEnd("20"))})
 			}
-			e.SetSteps(script(steps))
+			e.SetSteps(steps)
 			e.registry.check(t.Context(), (*entry).checkServer, func(*entry) bool { return true })
 			pass(time.Minute)
 			e.CheckPlayed(t)
@@ -50,7 +50,7 @@ func TestAggregatorThatSeemsAbsentIsLookedForAgain(t *testing.T) {
 		e.lookup()
 		pass(time.Second)
 		for range 3 {
-			e.SetSteps(script([]step{{"aggregator", fake.Refuse(http.StatusNotFound)}}))
+			e.SetSteps([]step{{"aggregator", fake.Refuse(http.StatusNotFound)}})
 			pass(10 * time.Second)
 			e.CheckPlayed(t)
 		}

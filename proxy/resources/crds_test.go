@@ -45,58 +45,74 @@ func (e *env) checkDiscarded(t *testing.T, versions map[uint64]bool) {
 	}
 }
 
-// A client that has a state by the CRD before must list again.
-func TestStoreIsRebuiltWhenItsCRDChanges(t *testing.T) {
+// A client that has a state by the CRD before must list again. The handler that filled the store after a change may have lagged
+// behind the CRD, so it is filled again once.
+func TestStoreFollowsItsCRD(t *testing.T) {
 	d := fake.Widgets
-	steps := []step{
-		{"crd", crdAt(1, "5")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
-		{"crd", crdAt(2, "30")},
-		{"crd", crdAt(2, "30")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
+	fill := func(version string, more ...[]byte) step {
+		return step{"watchlist", d.Stream(append([][]byte{d.Added("a/x@3"), d.InitialEventsEnd(version)}, more...)...)}
 	}
-	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
-		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
-		e.lookup()
-		pass(9 * time.Second)
-		e.check(t, 40, "a/x")
-		pass(5 * time.Second)
-		e.check(t, 50, "a/x")
-		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{29: true, 40: true, 41: false, 50: false})
-	})
-}
-
-// The handler that filled it may have lagged behind the CRD. It is filled again once.
-func TestStoreIsFilledAgainSomeTimeAfterItsCRDHasChanged(t *testing.T) {
-	d := fake.Widgets
-	steps := []step{
-		{"crd", crdAt(1, "5")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
-		{"crd", crdAt(2, "30")},
-		{"crd", crdAt(2, "30")},
-		{"watchlist", d.Cut()}, // the first one fails
-		{"crd", crdAt(2, "30")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"), d.Bookmark("55"))},
-		{"crd", crdAt(2, "30")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("60"))},
+	slowFill := step{"watchlist", func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(5 * time.Second)
+		fill("40").Respond(w, r)
+	}}
+	lasts := func(life time.Duration) step {
+		return step{"watchlist", d.EndedAfter(life, d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))}
 	}
-	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
-		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
-		e.lookup()
-		pass(9 * time.Second)
-		e.check(t, 40, "a/x")
-		pass(5 * time.Second)
-		e.check(t, 55, "a/x")
-		pass(8 * time.Second)
-		again := e.check(t, 60, "a/x")
-		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{29: true, 40: true, 50: true, 55: true, 56: false, 60: false})
-		pass(5 * time.Minute)
-		if e.check(t, 60, "a/x").Store != again.Store {
-			t.Error("the store was rebuilt once more")
-		}
-	})
+	forbidden := step{"crd", fake.Refuse(http.StatusForbidden)}
+	was, changed, again := step{"crd", crdAt(1, "5")}, step{"crd", crdAt(2, "30")}, step{"crd", crdAt(3, "60")}
+	type seen struct {
+		after   time.Duration
+		version uint64
+	}
+	for _, tt := range []struct {
+		name      string
+		crds      http.HandlerFunc // nil refuses them
+		steps     []step
+		seen      []seen
+		kept      bool // the store of the last two
+		discarded map[uint64]bool
+	}{
+		{"changed", crdEvents(d, 10*time.Second, "30"), []step{was, fill("10", d.Bookmark("40")), changed, changed, fill("50")},
+			[]seen{{9 * time.Second, 40}, {5 * time.Second, 50}}, false, map[uint64]bool{29: true, 40: true, 41: false, 50: false}},
+		{"filled again, and no more", crdEvents(d, 10*time.Second, "30"), []step{
+			was, fill("10", d.Bookmark("40")), changed, changed, {"watchlist", d.Cut()}, // the first one fails
+			changed, fill("50", d.Bookmark("55")), changed, fill("60"),
+		}, []seen{{9 * time.Second, 40}, {5 * time.Second, 55}, {8 * time.Second, 60}, {5 * time.Minute, 60}}, true,
+			map[uint64]bool{29: true, 40: true, 50: true, 55: true, 56: false, 60: false}},
+		{"changed again before it is filled again", crdEvents(d, 3*time.Second, "30", "60"),
+			[]step{was, fill("10"), changed, changed, fill("50"), again, again, fill("80")},
+			[]seen{{9 * time.Second, 80}}, false, map[uint64]bool{10: true, 50: true, 51: false, 80: false}},
+		{"changed during the fill", crdEvents(d, time.Second, "30"), []step{was, slowFill, changed, changed, fill("50")},
+			[]seen{{8 * time.Second, 50}}, false, nil},
+		{"changed in nothing that matters", crdEvents(d, 10*time.Second, "30"),
+			[]step{was, fill("10"), {"crd", fake.Refuse(http.StatusInternalServerError)}, {"crd", crdAt(1, "30")}}, // the error tells nothing
+			[]seen{{9 * time.Second, 10}, {9 * time.Second, 10}}, true, nil},
+		{"a watch that ends early, without the right to read CRDs", nil, []step{forbidden, lasts(time.Minute), forbidden, fill("50")},
+			[]seen{{2 * time.Minute, 50}}, false, map[uint64]bool{9: true, 40: true, 41: false, 50: false}},
+		{"a change that shows when the watch ends, without the right to watch CRDs", nil,
+			[]step{was, lasts(5 * time.Minute), changed, changed, fill("50")},
+			[]seen{{5*time.Minute + 3*time.Second, 50}}, false, map[uint64]bool{5: true, 40: true, 41: false, 50: false}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run(t, d, Options{CheckEvery: time.Hour}, tt.steps, func(t *testing.T, e *env) {
+				if tt.crds != nil {
+					e.SetCRDs(tt.crds)
+				}
+				e.lookup()
+				var last, before *CachedResource
+				for _, s := range tt.seen {
+					pass(s.after)
+					before, last = last, e.check(t, s.version, "a/x")
+				}
+				e.CheckPlayed(t)
+				e.checkDiscarded(t, tt.discarded)
+				if tt.kept && last.Store != before.Store {
+					t.Error("the store was rebuilt")
+				}
+			})
+		})
+	}
 }
 
 // A registry that has just started has read no CRD before.
@@ -125,108 +141,4 @@ func TestFirstStoreIsFilledAgainIfItsCRDHasJustChanged(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The second change comes before the store is filled again after the first.
-func TestVersionsOfAStoreThatWasToBeFilledAgainAreDiscarded(t *testing.T) {
-	d := fake.Widgets
-	steps := []step{
-		{"crd", crdAt(1, "5")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-		{"crd", crdAt(2, "30")},
-		{"crd", crdAt(2, "30")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
-		{"crd", crdAt(3, "60")},
-		{"crd", crdAt(3, "60")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("80"))},
-	}
-	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
-		e.SetCRDs(crdEvents(d, 3*time.Second, "30", "60"))
-		e.lookup()
-		pass(9 * time.Second)
-		e.check(t, 80, "a/x")
-		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{10: true, 50: true, 51: false, 80: false})
-	})
-}
-
-// The apiserver ends the watch when the CRD changes, which Sluice may not read.
-func TestVersionsOfAStoreWithoutACRDAreDiscardedIfItsWatchEndsEarly(t *testing.T) {
-	d := fake.Widgets
-	steps := []step{
-		{"crd", fake.Refuse(http.StatusForbidden)},
-		{"watchlist", d.EndedAfter(time.Minute, d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
-		{"crd", fake.Refuse(http.StatusForbidden)},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
-	}
-	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
-		e.lookup()
-		pass(2 * time.Minute)
-		e.check(t, 50, "a/x")
-		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{9: true, 40: true, 41: false, 50: false})
-	})
-}
-
-func TestStoreGoesOnWhenItsCRDChangesInNothingThatMatters(t *testing.T) {
-	d := fake.Widgets
-	steps := []step{
-		{"crd", crdAt(1, "5")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-		{"crd", fake.Refuse(http.StatusInternalServerError)}, // tells nothing
-		{"crd", crdAt(1, "30")},
-	}
-	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
-		e.SetCRDs(crdEvents(d, 10*time.Second, "30"))
-		e.lookup()
-		pass(9 * time.Second)
-		before := e.check(t, 10, "a/x")
-		pass(9 * time.Second)
-		if e.check(t, 10, "a/x").Store != before.Store {
-			t.Error("the store was rebuilt")
-		}
-		e.CheckPlayed(t)
-	})
-}
-
-// A change during a fill is not missed.
-func TestStoreIsRebuiltWhenItsCRDHasChangedDuringTheFill(t *testing.T) {
-	d := fake.Widgets
-	slow := func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(5 * time.Second)
-		d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("40"))(w, r)
-	}
-	steps := []step{
-		{"crd", crdAt(1, "5")},
-		{"watchlist", slow},
-		{"crd", crdAt(2, "30")},
-		{"crd", crdAt(2, "30")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
-	}
-	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
-		e.SetCRDs(crdEvents(d, time.Second, "30"))
-		e.lookup()
-		pass(8 * time.Second)
-		e.check(t, 50, "a/x")
-		e.CheckPlayed(t)
-	})
-}
-
-// Sluice may read CRDs, and not watch them.
-func TestVersionsAreDiscardedIfTheCRDHasChangedWhenTheWatchEnds(t *testing.T) {
-	d := fake.Widgets
-	steps := []step{
-		{"crd", crdAt(1, "5")},
-		{"watchlist", d.EndedAfter(5*time.Minute, d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("40"))},
-		{"crd", crdAt(2, "30")},
-		{"crd", crdAt(2, "30")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
-	}
-	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
-		e.lookup()
-		pass(5*time.Minute + 3*time.Second)
-		e.check(t, 50, "a/x")
-		e.CheckPlayed(t)
-		e.checkDiscarded(t, map[uint64]bool{5: true, 40: true, 41: false, 50: false})
-	})
 }

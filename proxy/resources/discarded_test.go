@@ -111,10 +111,6 @@ func TestVersionsOfTheNextHistoryAreKnownWhileItHasNoStore(t *testing.T) {
 		if c, _ := r.Look(d.GVR); c != nil {
 			t.Fatal("the store is not stopped")
 		}
-		for version, want := range map[uint64]bool{49: true, 50: false, 60: false, 65: false, 100: true, 101: false} {
-			if got := r.Discarded(t.Context(), d.GVR, version); got != want {
-				t.Errorf("version %d is discarded: %v", version, got)
-			}
-		}
+		e.checkDiscarded(t, map[uint64]bool{49: true, 50: false, 60: false, 65: false, 100: true, 101: false})
 	})
 }

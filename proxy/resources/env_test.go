@@ -3,7 +3,6 @@ package resources
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -17,19 +16,7 @@ import (
 	"sluice/test/support/fake"
 )
 
-// step is a fake.Step of this package, so that scripts can be written without field names.
-type step struct {
-	Call    string
-	Respond http.HandlerFunc
-}
-
-func script(steps []step) []fake.Step {
-	out := make([]fake.Step, len(steps))
-	for i, s := range steps {
-		out[i] = fake.Step(s)
-	}
-	return out
-}
+type step = fake.Step
 
 // env is a Registry in front of a fake apiserver, in a synctest bubble.
 type env struct {
@@ -46,7 +33,7 @@ type env struct {
 func run(t *testing.T, r fake.Resource, o Options, steps []step, test func(t *testing.T, e *env)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		e := &env{APIServer: fake.New(t, r, script(steps)), resource: r, open: map[string]int{}}
+		e := &env{APIServer: fake.New(t, r, steps), resource: r, open: map[string]int{}}
 		u, end := e.Upstream()
 		defer end()
 		core, logs := observer.New(zap.DebugLevel)

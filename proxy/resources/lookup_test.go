@@ -37,23 +37,6 @@ func TestResourceThatIsNotCacheableIsNotDescribedAgainForAWhile(t *testing.T) {
 	}
 }
 
-// A list of an absent resource waited for two seconds for a store that never came.
-func TestNobodyWaitsForTheStoreOfAnAbsentResource(t *testing.T) {
-	d := fake.Widgets
-	run(t, d, Options{}, []step{{"discovery", fake.Refuse(http.StatusNotFound)}}, func(t *testing.T, e *env) {
-		e.lookup()
-		before := e.registry.Progress(d.GVR)
-		if before.Failing || before.Changed == nil {
-			t.Errorf("while discovery is asked: %+v", before)
-		}
-		<-before.Changed
-		pass(0)
-		if p := e.registry.Progress(d.GVR); !p.Failing {
-			t.Errorf("afterwards: %+v", p)
-		}
-	})
-}
-
 func TestExcludedResourcesAreNeverRead(t *testing.T) {
 	excluded := []schema.GroupVersionResource{
 		{Version: "v1", Resource: "secrets"}, {Version: "v2", Resource: "secrets"},

@@ -69,14 +69,14 @@ func TestWithdrawnStoresEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, d, Options{}, nil, func(t *testing.T, e *env) {
 				expire := make(chan bool)
-				e.SetSteps(script([]step{
+				e.SetSteps([]step{
 					{"watchlist", func(w http.ResponseWriter, r *http.Request) {
 						d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"))(w, r)
 						<-expire
 						_, _ = w.Write(d.Error(http.StatusGone))
 					}},
 					{"watchlist", d.Stream(d.InitialEventsEnd("40"))},
-				}))
+				})
 				e.lookup()
 				pass(time.Second)
 				before := e.check(t, 10, "a/x")
@@ -163,39 +163,6 @@ func TestStoreThatDiffersIsRebuilt(t *testing.T) {
 		if n := e.registry.entries.get(d.GVR).mismatches.Load(); n != 1 {
 			t.Errorf("%d mismatches were counted", n)
 		}
-	})
-}
-
-// etcd may be restored from a backup and pass the version of the store before its watch is resumed: the
-// watch then goes on as if nothing had happened.
-func TestStoreOfAnotherHistoryIsRebuiltOnceItsWatchIsResumed(t *testing.T) {
-	d := fake.ConfigMaps
-	steps := []step{
-		{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/gone@8"), d.InitialEventsEnd("10"))},
-		{"watch 10", d.Stream()},
-		{"metadata", d.PageBody("20", "", "a/x@3")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("21"))},
-	}
-	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
-		e.lookup()
-		pass(20 * time.Second)
-		e.CheckPlayed(t)
-		e.check(t, 21, "a/x")
-	})
-}
-
-func TestStoreOfTheSameHistoryGoesOnOnceItsWatchIsResumed(t *testing.T) {
-	d := fake.ConfigMaps
-	steps := []step{
-		{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-		{"watch 10", d.Stream(d.Added("a/y@15"))},
-		{"metadata", d.PageBody("20", "", "a/x@3", "a/y@15")},
-	}
-	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
-		e.lookup()
-		pass(5 * time.Second)
-		e.CheckPlayed(t)
-		e.check(t, 20, "a/x", "a/y")
 	})
 }
 

@@ -22,7 +22,7 @@ const newest = 1 << 53
 // Step responds to one call. The calls are "discovery", "version", "first list", "features", "crd", "table", "metadata" and
 // "metadata watch" for lists and watches of metadata, "watchlist", "compressed watchlist" for one that accepts gzip,
 // "watch VERSION", "page" and "page TOKEN".
-type Step struct {
+type Step = struct {
 	Call    string
 	Respond http.HandlerFunc
 }
