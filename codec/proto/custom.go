@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // appendCustom appends a value of a type with its own MarshalJSON and MarshalCBOR.
@@ -25,10 +26,10 @@ func (tc *transcoder) appendCustom(dst []byte, o op, sub *plan, b []byte, p *pla
 		switch {
 		case err != nil:
 			return dst, err
-		case v.isString:
-			return tc.appendString(dst, v.text), nil
+		case v.Type == intstr.String:
+			return tc.appendString(dst, []byte(v.StrVal)), nil
 		}
-		return tc.appendInt(dst, int64(v.number)), nil
+		return tc.appendInt(dst, int64(v.IntVal)), nil
 	case opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
 		return tc.appendSchemaOr(dst, o, sub, b)
 	}

@@ -35,37 +35,35 @@ func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 		return ObjectMeta{}, err
 	}
 	m := ObjectMeta{raw: b}
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		if err == nil && hasWrongMetaType(f) {
-			err = ErrWireType
-		}
-		if err == nil && (f.num == metaLabels || f.num == metaAnnotations) {
-			_, _, err = parsePair(b[f.start:f.end])
-		}
-		if err != nil {
-			return ObjectMeta{}, in(err, "metadata")
-		}
+	var inEntry error
+	err = walk(b, objectMetaTypes, false, func(f field, v []byte) {
 		switch f.num {
 		case metaName:
-			m.Name = b[f.start:f.end]
+			m.Name = v
 		case metaNamespace:
-			m.Namespace = b[f.start:f.end]
+			m.Namespace = v
 		case metaUID:
-			m.UID = b[f.start:f.end]
+			m.UID = v
 		case metaResourceVersion:
-			m.ResourceVersion = b[f.start:f.end]
+			m.ResourceVersion = v
+		case metaLabels, metaAnnotations:
+			if _, _, err := parsePair(v); err != nil {
+				inEntry = err
+			}
 		}
-		i = f.end
+	})
+	if err == nil {
+		err = inEntry
+	}
+	if err != nil {
+		return ObjectMeta{}, in(err, "metadata")
 	}
 	return m, nil
 }
 
-// hasWrongMetaType reports whether f is one of the fields that ObjectMeta reads, but neither a
-// string nor a map entry.
-func hasWrongMetaType(f field) bool {
-	const known = 1<<metaName | 1<<metaNamespace | 1<<metaUID | 1<<metaResourceVersion | 1<<metaLabels | 1<<metaAnnotations
-	return f.typ != wireBytes && f.num < 64 && 1<<f.num&known != 0
+// objectMetaTypes are the wire types of the fields of metav1.ObjectMeta, up to the annotations.
+var objectMetaTypes = []uint8{
+	wireBytes, wireBytes, wireBytes, wireBytes, wireBytes, wireBytes, wireVarint, wireBytes, wireBytes, wireVarint, wireBytes, wireBytes,
 }
 
 // objectMetaBytes returns the ObjectMeta message of a raw object, or nil if there is none. Error: ErrForm
