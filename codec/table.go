@@ -22,7 +22,6 @@ type tableEncoder struct {
 // AppendObject appends a Table with one row. Only the first one of a stream carries the column definitions.
 func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) {
 	return t.withObject(dst, src, func(dst, obj []byte) ([]byte, error) {
-		base := len(dst)
 		dst = json.AppendTypeMeta(dst, t.version, "Table")
 		dst = append(dst, `,"metadata":{`...)
 		if rv, _ := json.Value(obj).Get("metadata", "resourceVersion").Bytes(); len(rv) > 0 {
@@ -36,10 +35,7 @@ func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) 
 			dst = append(dst, "null"...)
 		}
 		dst, err := t.row(append(dst, `,"rows":[`...), src, obj)
-		if err != nil {
-			return dst[:base], err
-		}
-		return append(dst, "]}"...), nil
+		return append(dst, "]}"...), err
 	})
 }
 
@@ -53,13 +49,11 @@ func (t tableEncoder) withObject(dst, src []byte, print func(dst, obj []byte) ([
 	return scratch.Through(dst, func(b []byte) ([]byte, error) { return t.object.AppendObject(b, src, false) }, print)
 }
 
-// row appends {"cells":[…],"object":…} for the stored object src, which is obj in JSON. On an error dst
-// comes back as long as it was.
+// row appends {"cells":[…],"object":…} for the stored object src, which is obj in JSON.
 func (t tableEncoder) row(dst, src, obj []byte) ([]byte, error) {
-	base := len(dst)
 	dst, err := t.cells(append(dst, `{"cells":`...), obj)
 	if err != nil {
-		return dst[:base], err
+		return dst, err
 	}
 	dst = t.appendConditions(dst, obj)
 	dst = append(dst, `,"object":`...)
@@ -71,10 +65,7 @@ func (t tableEncoder) row(dst, src, obj []byte) ([]byte, error) {
 	default:
 		dst, err = t.metadata.AppendItem(dst, src)
 	}
-	if err != nil {
-		return dst[:base], err
-	}
-	return append(dst, '}'), nil
+	return append(dst, '}'), err
 }
 
 // cells appends the cells of a row.

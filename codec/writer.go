@@ -107,12 +107,22 @@ func (w *Writer) Sorted() bool {
 
 // AppendObject appends the response to a get.
 func (w *Writer) AppendObject(dst, src []byte) ([]byte, error) {
-	return w.framing.AppendObject(dst, src, w.encoder)
+	out, err := w.framing.AppendObject(dst, src, w.encoder)
+	return orUnchanged(dst, out, err)
+}
+
+// orUnchanged returns out, or after an error dst as it was.
+func orUnchanged(dst, out []byte, err error) ([]byte, error) {
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
 }
 
 // AppendItem appends one item of a list.
 func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) {
-	return w.framing.AppendItem(dst, src, w.encoder)
+	out, err := w.framing.AppendItem(dst, src, w.encoder)
+	return orUnchanged(dst, out, err)
 }
 
 // ItemSize returns the number of bytes that AppendItem appends for src, and false if that is unknown without
@@ -159,7 +169,8 @@ func (w *Writer) listMeta(meta *metav1.ListMeta) *metav1.ListMeta {
 // that one carries the column definitions of a Table, so events of Tables must not be shared between
 // first and later ones. YAML has no events.
 func (w *Writer) AppendEvent(dst []byte, typ string, src []byte, first bool) ([]byte, error) {
-	return w.framing.AppendEvent(dst, typ, src, w.encoder, first)
+	out, err := w.framing.AppendEvent(dst, typ, src, w.encoder, first)
+	return orUnchanged(dst, out, err)
 }
 
 // AppendBookmark appends a BOOKMARK event with the resource version rv. Its object is the zero object of
@@ -177,7 +188,8 @@ func (w *Writer) AppendBookmark(dst []byte, rv string, initialEventsEnd, first b
 		t.include = IncludeMetadata
 		e = t
 	}
-	return w.framing.AppendEvent(dst, string(watch.Bookmark), object, e, first)
+	out, err := w.framing.AppendEvent(dst, string(watch.Bookmark), object, e, first)
+	return orUnchanged(dst, out, err)
 }
 
 // AppendErrorEvent appends an ERROR event. Its object is the Status, in Tables and metadata too.

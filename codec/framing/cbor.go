@@ -12,12 +12,7 @@ import (
 type CBOR struct{ List List }
 
 func (c *CBOR) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
-	base := len(dst)
-	dst, err := e.AppendObject(append(dst, cbor.SelfDescribed...), src, true)
-	if err != nil {
-		return dst[:base], err
-	}
-	return dst, nil
+	return e.AppendObject(append(dst, cbor.SelfDescribed...), src, true)
 }
 
 func (c *CBOR) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
@@ -39,12 +34,7 @@ func (c *CBOR) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byt
 func (c *CBOR) AppendListTail(dst []byte, _ *metav1.ListMeta, _ int) []byte { return dst }
 
 func (c *CBOR) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error) {
-	base := len(dst)
-	dst, err := e.AppendObject(cbor.AppendEventHead(dst, typ), src, first)
-	if err != nil {
-		return dst[:base], err
-	}
-	return dst, nil
+	return e.AppendObject(cbor.AppendEventHead(dst, typ), src, first)
 }
 
 func (c *CBOR) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {

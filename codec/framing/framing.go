@@ -2,8 +2,8 @@ package framing
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Framing puts the objects of one resource into responses in one encoding. On an error dst comes back as long as it
-// was. A list is AppendListHead, the items with Separator between them, AppendListTail.
+// Framing puts the objects of one resource into responses in one encoding. After an error the result is invalid.
+// A list is AppendListHead, the items with Separator between them, AppendListTail.
 type Framing interface {
 	// AppendObject appends the response to a get.
 	AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error)

@@ -12,10 +12,7 @@ type JSON struct{ List List }
 
 func (j *JSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
 	dst, err := e.AppendObject(dst, src, true)
-	if err != nil {
-		return dst, err
-	}
-	return append(dst, '\n'), nil
+	return append(dst, '\n'), err
 }
 
 func (j *JSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
@@ -33,12 +30,8 @@ func (j *JSON) AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 }
 
 func (j *JSON) AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error) {
-	base := len(dst)
 	dst, err := e.AppendObject(appendEventHead(dst, typ), src, first)
-	if err != nil {
-		return dst[:base], err
-	}
-	return append(dst, "}\n"...), nil
+	return append(dst, "}\n"...), err
 }
 
 func (j *JSON) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
