@@ -60,7 +60,7 @@ func TestStatusIsWrittenAsRecorded(t *testing.T) {
 	for _, x := range codectest.Read(t, "status.jsonl") {
 		body := x.Bytes()
 		var f Format
-		switch x.Response("Content-Type") {
+		switch x.ContentType() {
 		case MediaProtobuf:
 			f.Encoding = Protobuf
 		case MediaYAML:

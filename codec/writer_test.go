@@ -3,6 +3,7 @@ package codec
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -227,6 +228,35 @@ func TestTypedListsEqualApimachinery(t *testing.T) {
 				}
 				equalIn(t, f, got, encode(t, f, p))
 			})
+		}
+	}
+}
+
+func TestEventsEqualApimachinery(t *testing.T) {
+	p := pod(1)
+	p.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+	for r, obj := range map[*Resource]runtime.Object{podsProto: p, podsJSON: p, foos: custom(p)} {
+		for _, f := range []Format{{}, {Encoding: Protobuf}, {Encoding: CBOR}} {
+			w, err := NewWriter(r, f)
+			if errors.Is(err, ErrUnsupported) {
+				continue
+			}
+			want := encode(t, f, obj)
+			switch f.Encoding {
+			case Protobuf:
+				event := metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Raw: want}}
+				body, _ := event.Marshal()
+				want = append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+			case CBOR:
+				want = append([]byte("\xd9\xd9\xf7\xa2\x44type\x45ADDED\x46object"), want...)
+			default:
+				want = fmt.Appendf(nil, "{\"type\":\"ADDED\",\"object\":%s}\n", bytes.TrimSpace(want))
+			}
+			got, err := w.AppendEvent(nil, "ADDED", storedIn(t, r, p), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalIn(t, f, got, want)
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package negotiate
 
 import (
-	"bytes"
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -12,93 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"sluice/codec"
-	"sluice/test/support/codectest"
 )
-
-// TestFormatIsThatOfRecordedResponses compares every recorded response with the format chosen for its
-// request.
-func TestFormatIsThatOfRecordedResponses(t *testing.T) {
-	for i, x := range codectest.Read(t, "reads.jsonl") {
-		t.Run(fmt.Sprintf("%d %s", i, x.Note), func(t *testing.T) {
-			f, ok := Format(requestOf(x), endpointOf(x))
-			switch {
-			case x.Status == http.StatusNotFound:
-				checkError(t, x)
-			case x.Status != http.StatusOK:
-				if ok {
-					t.Errorf("%s %q: got %+v, the apiserver refused", x.Path, requestOf(x).Accept, f)
-				}
-				checkError(t, x)
-			case len(x.Bytes()) == 0: // as=PartialObjectMetadataList of a watch
-				if ok {
-					t.Errorf("%s %q: got %+v, the apiserver sent nothing", x.Path, requestOf(x).Accept, f)
-				}
-			case !ok:
-				t.Errorf("%s %q: refused", x.Path, requestOf(x).Accept)
-			default:
-				checkFormat(t, x, f)
-			}
-		})
-	}
-}
-
-func requestOf(x *codectest.Exchange) Request {
-	q := x.Query()
-	return Request{
-		Accept: x.Request("Accept"), UserAgent: x.Request("User-Agent"),
-		Pretty: q.Get("pretty"), IncludeObject: q.Get("includeObject"),
-	}
-}
-
-func endpointOf(x *codectest.Exchange) Endpoint {
-	verbs := map[string]Verb{"get": Get, "list": List, "watch": Watch}
-	e := Endpoint{Verb: verbs[x.Verb()], CBOR: x.CBOR(), Strict: true}
-	if x.Custom() {
-		e.Style = codec.Unstructured
-	}
-	return e
-}
-
-func checkError(t *testing.T, x *codectest.Exchange) {
-	f := ErrorFormat(requestOf(x), x.CBOR())
-	if got, want := f.ContentType(false), x.Response("Content-Type"); got != want {
-		t.Errorf("error as %s, want %s", got, want)
-	}
-	if pretty := bytes.HasPrefix(x.Bytes(), []byte("{\n")); f.Pretty != pretty {
-		t.Errorf("error with pretty=%v, want %v", f.Pretty, pretty)
-	}
-}
-
-func checkFormat(t *testing.T, x *codectest.Exchange, f codec.Format) {
-	watch := x.Verb() == "watch"
-	if got, want := f.ContentType(watch), x.Response("Content-Type"); got != want {
-		t.Errorf("%s %q: content type %s, want %s", x.Path, requestOf(x).Accept, got, want)
-	}
-	b := x.Bytes()
-	if bytes.Contains(b, []byte("ERROR")) {
-		return
-	}
-	if got := shapeOf(b); got != f.Shape && f.Include != codec.IncludeMetadata && !(got == codec.Metadata && f.Shape == codec.Table) {
-		t.Errorf("shape %v, want %v", f.Shape, got)
-	}
-	if f.Shape != codec.Object && f.Encoding != codec.CBOR && !bytes.Contains(b, []byte(f.MetaVersion.String())) {
-		t.Errorf("version %v", f.MetaVersion)
-	}
-	if pretty := bytes.HasPrefix(b, []byte("{\n")); pretty != f.Pretty {
-		t.Errorf("pretty %v, want %v", f.Pretty, pretty)
-	}
-}
-
-// shapeOf returns the shape of a recorded response in any encoding, by the kind in it.
-func shapeOf(b []byte) codec.Shape {
-	switch {
-	case bytes.Contains(b, []byte("PartialObjectMetadata")):
-		return codec.Metadata
-	case bytes.Contains(b, []byte("columnDefinitions")):
-		return codec.Table
-	}
-	return codec.Object
-}
 
 const (
 	asTable = ";as=Table;g=meta.k8s.io;v=v1"
@@ -106,8 +17,6 @@ const (
 	asPOML  = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// TestFormatFollowsTheApiserver has what the recordings do not: every verb and style, CBOR on and off, lenient
-// lists of metadata.
 func TestFormatFollowsTheApiserver(t *testing.T) {
 	type want struct {
 		format  codec.Format

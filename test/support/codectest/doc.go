@@ -1,3 +1,2 @@
-// Package codectest holds requests to a real kube-apiserver and its responses, for the tests of codec and
-// of codec/negotiate.
+// Package codectest holds requests to a real kube-apiserver and its responses, for the tests of codec.
 package codectest
