@@ -253,29 +253,33 @@ func TestSecondWatchConfirmsNothingBeforeItsEventsAreApplied(t *testing.T) {
 	})
 }
 
-// A probe that is running when the question is asked may have read an older version. One later
-// probe is enough for all callers that wait.
-func TestProbeIsSharedOnlyByCallersBeforeIt(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		var wg sync.WaitGroup
-		ask := func(atLeast uint64) {
-			wg.Go(func() {
-				if version, err := f.currentVersion(t.Context()); err != nil || version < atLeast {
-					t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
-				}
-			})
-		}
-		ask(10)
-		synctest.Wait() // the first probe is running and has read version 10
-		version := a.writeElsewhere()
-		for range 100 {
-			ask(version)
-		}
-		wg.Wait()
-		if n := a.probes.Load(); n != 2 {
-			t.Fatalf("%d probes", n)
-		}
-	})
+// A probe or an inventory that is running when the question is asked may have read an older version. One later
+// is enough for all callers that wait.
+func TestAnAnswerIsSharedOnlyByCallersBeforeIt(t *testing.T) {
+	for name, with := range map[string]func(*testing.T, func(*testing.T, *fakeAPIServer, *cache.Writer, *Fence)){
+		"probes": withFence, "inventories": withInventories,
+	} {
+		with(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
+			var wg sync.WaitGroup
+			ask := func(atLeast uint64) {
+				wg.Go(func() {
+					if version, err := f.currentVersion(t.Context()); err != nil || version < atLeast {
+						t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
+					}
+				})
+			}
+			ask(10)
+			synctest.Wait() // the first is running and has read version 10
+			version := a.writeElsewhere()
+			for range 100 {
+				ask(version)
+			}
+			wg.Wait()
+			if probes, inventories := a.probes.Load(), a.inventories.Load(); max(probes, inventories) != 2 || (inventories == 2) != (name == "inventories") {
+				t.Errorf("%s: %d probes, %d inventories", name, probes, inventories)
+			}
+		})
+	}
 }
 
 func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {

@@ -41,30 +41,6 @@ func TestInventoryProvesOnceTheMissingEventsHaveArrived(t *testing.T) {
 	})
 }
 
-// An inventory that is running when the question is asked may have read an older version.
-func TestInventoryIsSharedOnlyByCallersBeforeIt(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		var wg sync.WaitGroup
-		ask := func(atLeast uint64) {
-			wg.Go(func() {
-				if version, err := f.currentVersion(t.Context()); err != nil || version < atLeast {
-					t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
-				}
-			})
-		}
-		ask(10)
-		synctest.Wait() // the first inventory is running and has read version 10
-		version := a.writeElsewhere()
-		for range 100 {
-			ask(version)
-		}
-		wg.Wait()
-		if n := a.inventories.Load(); n != 2 {
-			t.Fatalf("%d inventories", n)
-		}
-	})
-}
-
 // fill makes the resource too large for an inventory instead of a probe.
 func fill(t *testing.T, a *fakeAPIServer, s *cache.Writer) {
 	t.Helper()
