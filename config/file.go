@@ -5,8 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/projection"
 )
 
 // The apiVersion and kind of a configuration file.
@@ -40,6 +43,9 @@ type File struct {
 	Admin Admin `json:"admin,omitempty"`
 	// Proxy is the listener for clients that use an HTTP proxy.
 	Proxy Proxy `json:"proxy,omitempty"`
+	// Projections give callers that do not ask for one a projection of the objects of a resource. The first one counts whose
+	// resource and callers match.
+	Projections []Projection `json:"projections,omitempty"`
 	// Log configures logging.
 	Log Log `json:"log,omitempty"`
 	// Tracing configures OpenTelemetry traces.
@@ -57,6 +63,26 @@ type File struct {
 	Features Features `json:"features,omitempty"`
 	// DebugHeaders adds headers to responses: Sluice-Source, the source and the reason, and Sluice-As-Of, which state is shown.
 	DebugHeaders bool `json:"debugHeaders,omitempty" reload:"true"`
+}
+
+// Projection has callers receive only some fields of the objects of a resource, unless they may update or patch these or their
+// status: an update by a client that has not received a field would clear it.
+type Projection struct {
+	// Resource is the resource, such as "pods" or "deployments.apps".
+	Resource string `json:"resource"`
+	// Callers are those who receive the projection.
+	Callers Callers `json:"callers"`
+	// Keep are the paths of the only fields that they receive, such as "spec.nodeName", besides the identity of objects.
+	Keep []string `json:"keep,omitempty"`
+	// Drop are, instead, the paths of the fields that they do not receive.
+	Drop []string `json:"drop,omitempty"`
+	// Quiet has watches omit modifications that leave the projection as it was.
+	Quiet bool `json:"quiet,omitempty"`
+}
+
+// Text returns the text of the projection.
+func (p *Projection) Text() (projection.Projection, error) {
+	return projection.Parse(strings.Join(p.Keep, "+"), strings.Join(p.Drop, "+"))
 }
 
 // Tracing configures OpenTelemetry traces.

@@ -54,7 +54,20 @@ func (f *File) problems() []Problem {
 		"must have no user, password or query, since /configz shows it: set the variable OTEL_EXPORTER_OTLP_HEADERS instead")
 	p.check(f.Tracing.SamplingRatePerMillion <= 1e6, "tracing.samplingRatePerMillion", "must be at most 1000000")
 	f.Proxy.validate(&p)
+	for i := range f.Projections {
+		f.Projections[i].validate(&p, fmt.Sprintf("projections[%d]", i))
+	}
 	return p
+}
+
+func (j *Projection) validate(p *problems, field string) {
+	p.check(resourceName(j.Resource), field+".resource", fmt.Sprintf("%q is not a resource, such as \"pods\" or \"deployments.apps\"", j.Resource))
+	p.check(len(j.Keep)+len(j.Drop) > 0, field, "needs keep or drop")
+	_, err := j.Text()
+	p.check(err == nil, field, fmt.Sprint(err))
+	c := &j.Callers
+	p.check(len(c.Users)+len(c.Groups)+len(c.UserAgents) > 0, field+".callers", "needs users, groups or userAgents")
+	c.validate(p, field+".callers")
 }
 
 // problems collects the problems of values.

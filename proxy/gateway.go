@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache/tree"
 	"sluice/config"
@@ -92,6 +93,7 @@ func New(o Options) *Gateway {
 		Encoded:  o.Encoded,
 		Strict:   strict,
 		Features: plan.Features(o.Config.Features),
+		Policies: policies(o.Config.Projections),
 		Metrics:  o.Metrics.reads,
 
 		CompressWatches: o.Config.Compression.Watches, Queue: g.passing, CPU: o.CPU,
@@ -109,6 +111,17 @@ func New(o Options) *Gateway {
 		o.Access.Authorizer.WithImpersonation,
 	)
 	return g
+}
+
+// policies returns the policies of a valid configuration.
+func policies(configured []config.Projection) (all []plan.Policy) {
+	for _, p := range configured {
+		text, _ := p.Text()
+		all = append(all, plan.Policy{
+			Resource: schema.ParseGroupResource(p.Resource), Caller: p.Callers.Match, Projection: text, Quiet: p.Quiet,
+		})
+	}
+	return all
 }
 
 // Reload changes the fields of the configuration that concern the Gateway and have the tag reload.

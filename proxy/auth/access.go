@@ -8,6 +8,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -50,6 +52,34 @@ func (a *Access) MayRead(r *http.Request, read *request.Read) (bool, error) {
 		info.Impersonated = u
 	}
 	return true, nil
+}
+
+// MayWrite reports whether the caller of r may update or patch an object that the read selects, or its status. It is to be called
+// after MayRead.
+func (a *Access) MayWrite(r *http.Request, read *request.Read) (bool, error) {
+	ctx, cancel := context.WithTimeout(withStale(r.Context(), request.From(r.Context())), 2*reviewTimeout)
+	defer cancel()
+	u, err := a.reader(r.WithContext(ctx))
+	if err != nil || u == nil {
+		return false, err
+	}
+	return a.mayWrite(ctx, u, read)
+}
+
+func (a *Access) mayWrite(ctx context.Context, u user.Info, read *request.Read) (bool, error) {
+	for _, verb := range []string{"update", "patch"} {
+		for _, subresource := range []string{"", "status"} {
+			attributes := readAttributes(u, &request.Read{
+				Verb: verb, GroupVersionResource: read.GroupVersionResource, Namespace: read.Namespace, Name: read.RequiredName(),
+				Labels: labels.Everything(), Fields: fields.Everything(),
+			})
+			attributes.Subresource = subresource
+			if got, _, err := a.Authorizer.Authorize(ctx, attributes); err != nil || got == authorizer.DecisionAllow {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // Recall reports whether the caller of r is known to be allowed the read, which costs no review. If the
@@ -128,6 +158,13 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 			return nil, err
 		}
 		allowed = got == authorizer.DecisionAllow
+	}
+	if allowed && read.Unwritten {
+		mayWrite, err := a.mayWrite(r.Context(), u, read)
+		if mayWrite {
+			return apierrors.NewResourceExpired(message.RightsChanged.Say()), nil // whole objects are to be listed
+		}
+		return nil, err
 	}
 	if allowed {
 		return nil, nil

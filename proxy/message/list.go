@@ -39,6 +39,8 @@ var (
 	NotReviewed = Message{"not-reviewed", "the apiserver cannot be asked about this access at the moment", "try again later"}
 	LoggedOut   = Message{"watch-unauthorized", "the credentials of this watch are no longer valid",
 		"log in and watch again"}
+	RightsChanged = Message{"rights-changed", "the rights of this caller have changed, and so has what this watch may show",
+		"list and watch again"}
 	Revoked = Message{"watch-forbidden", "access to this watch has been revoked", "ask whoever grants the right"}
 )
 
@@ -82,7 +84,7 @@ var (
 var All = []Message{
 	TooMuch, NoSeat, NoPlace, PassBudget,
 	Ambiguous, TooManyHeaders, SlowBody, BadBody, BadProjection, Unnamed,
-	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, Revoked,
+	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, RightsChanged, Revoked,
 	TooSlow, Unwritable, NotProven, Discarded,
 	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
 	ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding,

@@ -42,6 +42,8 @@ type Read struct {
 	Name      string // of the object that the path names; empty for all objects
 	Labels    labels.Selector
 	Fields    fields.Selector
+	// Unwritten reports whether the caller may neither update nor patch the objects, and is therefore shown a part of them.
+	Unwritten bool
 	// Legacy reports whether the read is a watch by its deprecated path. The apiserver authorizes it
 	// without its selectors.
 	Legacy bool

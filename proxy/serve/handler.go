@@ -48,6 +48,7 @@ type Options struct {
 	// Strict passes requests for formats that the apiserver itself may not support.
 	Strict   bool
 	Features plan.Features
+	Policies []plan.Policy
 	// Metrics counts served reads; nil counts nothing.
 	Metrics *Metrics
 	// CPU shares the processors among users; nil lets everybody work at once.
@@ -74,8 +75,11 @@ func New(o Options) *Handler {
 	}
 	h := &Handler{
 		options: o,
-		plans:   plan.Options{Resources: o.Resources, Access: o.Access, Indexes: o.Encoded, Strict: o.Strict, Features: o.Features},
-		lists:   list.Server{Encoded: o.Encoded, CPU: o.CPU},
+		plans: plan.Options{
+			Resources: o.Resources, Access: o.Access, Indexes: o.Encoded, Strict: o.Strict, Features: o.Features, Policies: o.Policies,
+			Projected: o.Metrics.projected,
+		},
+		lists: list.Server{Encoded: o.Encoded, CPU: o.CPU},
 		watches: watch.Server{
 			Access: o.Access, Resources: o.Resources, Encoded: o.Encoded, CPU: o.CPU,
 			Draining: o.Draining, Spread: o.Spread, Metrics: o.Metrics.watches,

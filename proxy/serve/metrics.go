@@ -6,6 +6,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
 	"sluice/proxy/serve/watch"
 )
 
@@ -14,8 +15,9 @@ type Metrics struct {
 	watches *watch.Metrics
 	proofs  *fresh.Metrics
 
-	passing *prometheus.GaugeVec
-	passes  *prometheus.CounterVec
+	passing   *prometheus.GaugeVec
+	passes    *prometheus.CounterVec
+	projected *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics that are registered with r, or nowhere if r is nil.
@@ -32,9 +34,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Lists and streaming lists that the cache could not show at once, by the reason and the outcome: " +
 				`"passed"; after a wait "waited-passed" or "waited-served" from the cache; "refused" with 429.`,
 		}, []string{"reason", "result"}),
+		projected: plan.NewPolicyMetric(),
 	}
 	if r != nil {
-		r.MustRegister(m.passing, m.passes)
+		r.MustRegister(m.passing, m.passes, m.projected)
 	}
 	return m
 }

@@ -31,6 +31,9 @@ authentication:
   anonymous: true
   frontProxy: {clientCAFile: %s, names: [%s]}
 authorization: {allowTTL: 5m, denyTTL: 5m}
+projections:
+- {resource: limitranges, callers: {userAgents: [old-client/*]}, keep: [metadata.annotations]}
+debugHeaders: true
 `
 
 func TestMain(m *testing.M) { harness.Main(m, 50, run) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,6 +71,8 @@ type Access interface {
 	// MayRead reports whether the authenticated caller of r may make the read. An error means that the
 	// apiserver could not be asked.
 	MayRead(r *http.Request, read *request.Read) (bool, error)
+	// MayWrite reports whether the caller may update or patch an object that the read selects, or its status.
+	MayWrite(r *http.Request, read *request.Read) (bool, error)
 }
 
 // Features are served even if the apiserver does not support them. The zero value has none.
@@ -87,6 +90,9 @@ type Options struct {
 	// Strict passes requests for formats that the apiserver itself may not support.
 	Strict   bool
 	Features Features
+	Policies []Policy
+	// Projected counts the reads that have a policy; see NewPolicyMetric.
+	Projected *prometheus.CounterVec
 }
 
 // Match says which versions of a resource may answer a read, in the terms of the API concepts
@@ -161,6 +167,9 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
 		return outcome.UnservedOptions // the apiserver refuses the one, and ignores the other
 	}
 	if err := p.negotiate(r, o); err != nil {
+		return err
+	}
+	if err := p.applyPolicy(r, o); err != nil {
 		return err
 	}
 	return p.selectObjects()

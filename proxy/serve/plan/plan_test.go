@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/discovery"
@@ -353,6 +356,43 @@ func TestProjectionsAreServedOrRefused(t *testing.T) {
 		}
 		if got != row.want {
 			t.Errorf("%s, strict %v: %s, want %s", row.accept, row.strict, got, row.want)
+		}
+	}
+}
+
+func TestPoliciesProjectReadsOfCallersThatDoNotWrite(t *testing.T) {
+	for _, row := range []struct {
+		accept, agent  string
+		writes, strict bool
+		want           string
+	}{
+		{accept: "application/json", agent: "old/2", want: "keep=spec.a true 1"},
+		{accept: "application/json", agent: "new/2"},
+		{accept: "application/json", agent: "old/2", writes: true},
+		{accept: "application/json", agent: "old/2", strict: true},
+		{accept: "application/json;keep=spec", agent: "old/2", want: "keep=spec false 0"},
+		{accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", agent: "old/2"},
+	} {
+		e := servetest.New(t, servetest.Foos(3))
+		e.Access.Writes = row.writes
+		o := Options{Strict: row.strict, Projected: NewPolicyMetric(), Policies: []Policy{
+			{Resource: schema.GroupResource{Group: "other", Resource: "foos"}, Projection: "keep=spec.b"},
+			{Resource: schema.GroupResource{Group: "ex.io", Resource: "foos"}, Projection: "keep=spec.a", Quiet: true,
+				Caller: func(_ string, _ []string, agent string) bool { return agent == "old/2" }},
+		}}
+		r := e.Request("/apis/ex.io/v1/foos?watch=1&resourceVersion=0", http.Header{"Accept": {row.accept}, "User-Agent": {row.agent}})
+		request.From(r.Context()).Acting = &user.DefaultInfo{Name: "someone"}
+		p, err := planned(e, o, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if f := p.Format.Format(); f.Projection != "" {
+			projected := testutil.ToFloat64(o.Projected.WithLabelValues("ex.io", "foos", policyApplied))
+			got = fmt.Sprintf("%s %v %v", f.Projection, f.Quiet, projected)
+		}
+		if got != row.want || p.Read.Unwritten != (row.want == "keep=spec.a true 1") {
+			t.Errorf("%+v: %s, rechecked %v", row, got, p.Read.Unwritten)
 		}
 	}
 }

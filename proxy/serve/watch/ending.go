@@ -107,6 +107,8 @@ func (e *ending) of(err error) (how request.WatchEnd, status *apierrors.StatusEr
 		return request.ClientStalled, status
 	case denied != nil && apierrors.IsServiceUnavailable(denied):
 		return request.APIServerAway, status
+	case denied != nil && apierrors.IsResourceExpired(denied): // the caller is to be shown something else now
+		return request.Expired, status
 	case denied != nil:
 		return request.Revoked, status
 	case errors.Is(err, cache.ErrGone):

@@ -245,6 +245,7 @@ func (a *apiserver) SetListed(version uint64, objects ...*tree.Object) {
 // access is an Access whose answers the test sets.
 type access struct {
 	Learned bool // the apiserver has allowed a read
+	Writes  bool // the caller may write
 
 	Mu      sync.Mutex // guards the fields below once a request runs
 	Allowed bool       // for new requests
@@ -261,6 +262,9 @@ func (a *access) MayRead(*http.Request, *request.Read) (bool, error) {
 	defer a.Mu.Unlock()
 	return a.Allowed, a.Failed
 }
+
+// MayWrite implements Access.
+func (a *access) MayWrite(*http.Request, *request.Read) (bool, error) { return a.Writes, nil }
 
 // Allow makes new requests allowed.
 func (a *access) Allow() {

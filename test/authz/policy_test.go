@@ -1,0 +1,93 @@
+package authz
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+// oldClient is the user agent that the configuration gives a projection of limit ranges.
+const oldClient = "old-client/1.0"
+
+// A caller with a projection by configuration is shown whole objects as soon as it may write them: its update would clear the
+// fields that it has not seen.
+func TestProjectionByPolicyEndsWithTheRightToWrite(t *testing.T) {
+	t.Parallel()
+	for _, right := range []string{"update limitranges", "patch limitranges", "update limitranges/status", "patch limitranges/status"} {
+		t.Run(right, func(t *testing.T) {
+			t.Parallel()
+			verb, of, _ := strings.Cut(right, " ")
+			ns := apiserver.Namespace(t)
+			limits := &corev1.LimitRange{ObjectMeta: named("l"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
+				{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"cpu": resource.MustParse("3")}},
+			}}}
+			limits.Annotations = map[string]string{"at": "1"}
+			if _, err := apiserver.Client("admin").CoreV1().LimitRanges(ns).Create(t.Context(), limits, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			allow(t, ns, "read", "nobody", readOnly, "limitranges")
+			path := "/api/v1/namespaces/" + ns + "/limitranges"
+			awaitShown(t, path, oldClient, "annotations")
+			awaitShown(t, path, "other/1.0", "annotations spec")
+			raw := sluice.Raw("nobody")
+			watch, err := raw.Open(t.Context(), harness.Request{
+				Path: path + "?watch=1&resourceVersion=0", Header: http.Header{"User-Agent": {oldClient}},
+			})
+			if err != nil || !strings.HasPrefix(watch.Header.Get("Sluice-Source"), "cache") {
+				t.Fatalf("a watch from %v: %v", watch, err)
+			}
+			t.Cleanup(func() { watch.Body.Close() })
+			last := make(chan result, 1)
+			go func() { last <- readEvents(watch.Body) }()
+			allow(t, ns, "write", "nobody", []string{verb}, of)
+			awaitShown(t, path, oldClient, "annotations spec")
+			if got := receive(t, last); got.code != http.StatusGone || got.events != 1 || got.err != nil {
+				t.Errorf("the watch ended with %+v", got)
+			}
+		})
+	}
+}
+
+// allow gives a user verbs on a resource of a namespace.
+func allow(t *testing.T, ns, name, who string, verbs []string, resource string) {
+	t.Helper()
+	c := apiserver.Client("admin").RbacV1()
+	role := &rbacv1.Role{ObjectMeta: named(name), Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{resource}}}}
+	if _, err := c.Roles(ns).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: named(name), Subjects: []rbacv1.Subject{user(who)}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+	}
+	if _, err := c.RoleBindings(ns).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitShown waits until the answer out of the cache for a client has these fields, and says so if it lacks some.
+func awaitShown(t *testing.T, path, agent, want string) {
+	t.Helper()
+	harness.Eventually(t, "fields for "+agent, func() error {
+		got, err := sluice.Raw("nobody").Do(t.Context(), harness.Request{
+			Path: path + "?resourceVersion=0", Header: http.Header{"User-Agent": {agent}, "Accept": {"application/json"}},
+		})
+		if err != nil {
+			return err
+		}
+		fields := slices.DeleteFunc([]string{"annotations", "spec"}, func(field string) bool { return !strings.Contains(string(got.Body), `"`+field+`":`) })
+		partial := strings.Contains(strings.Join(got.Header["Warning"], " "), "partial")
+		if shown := strings.Join(fields, " "); shown != want || partial == (want == "annotations spec") || !strings.HasPrefix(got.Header.Get("Sluice-Source"), "cache") {
+			return fmt.Errorf("%d from %s: %s, partial %v", got.Status, got.Header.Get("Sluice-Source"), shown, partial)
+		}
+		return nil
+	})
+}
