@@ -77,6 +77,7 @@ func TestProblemsOfWholeFiles(t *testing.T) {
 		{"another kind", "apiVersion: v1\nkind: Pod\n", `f.yaml:2:7: kind: must be Configuration, not "Pod"`},
 		{"two documents", head + "---\na: b\n", "f.yaml:3:1: the file must hold one document"},
 		{"no YAML", head + "listen: [\n", "f.yaml:"},
+		{"no duration", head + "shutdown: {grace: soon}\n", `f.yaml:3:19: shutdown.grace: "soon" is not a duration, such as 10s or 5m`},
 		{"tabs", head + "log:\n\tlevel: info\n", "f.yaml:"},
 		{"gone", head + "proxy: {tunnel: [a:1]}\n", "f.yaml:3:9: proxy.tunnel: is no longer a field; the proxy leads to the API only"},
 		{"merge key", head + "log: {<<: {level: info}}\n", "f.yaml:3:7: log.<<: is not a field"},

@@ -54,12 +54,8 @@ func startAdmin(t *testing.T) (url string) {
 // execute runs a command and returns what it prints and its exit code.
 func execute(t *testing.T, args ...string) (string, int) {
 	t.Helper()
-	var out bytes.Buffer
-	c := rootCommand()
-	c.SetOut(&out)
-	c.SetArgs(args)
-	err := c.ExecuteContext(t.Context())
-	return out.String(), exitCode(err)
+	out, err := output(t, args...)
+	return out, exitCode(err)
 }
 
 func TestListsOfClientsExitAsTheyShould(t *testing.T) {
@@ -312,11 +308,8 @@ func TestAnswersPrintNothingThatControlsTheTerminal(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(row.answer)
 		}))
 		t.Cleanup(server.Close)
-		var out bytes.Buffer
-		c := rootCommand()
-		c.SetOut(&out)
-		c.SetArgs(append(row.args, "--address="+server.URL))
-		if got := fmt.Sprint(c.ExecuteContext(t.Context()), out.String()); !strings.Contains(got, "?[2J?agent?") || strings.ContainsAny(got, "\x1b\u202e\u009b") {
+		out, err := output(t, append(row.args, "--address="+server.URL)...)
+		if got := fmt.Sprint(err, out); !strings.Contains(got, "?[2J?agent?") || strings.ContainsAny(got, "\x1b\u202e\u009b") {
 			t.Errorf("%s: %q", want, got)
 		}
 	}

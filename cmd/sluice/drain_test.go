@@ -24,10 +24,7 @@ func newTestComponents(t *testing.T, delay time.Duration) *components {
 func buildComponents(t *testing.T, delay time.Duration, metrics *metrics) *components {
 	t.Helper()
 	file := &config.File{}
-	file.Upstream.Kubeconfig = writeFile(t, "kubeconfig", `{
-		"apiVersion": "v1", "kind": "Config", "current-context": "c",
-		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
-		"contexts": [{"name": "c", "context": {"cluster": "c"}}]}`)
+	file.Upstream.Kubeconfig = kubeconfigFor(t, "http://127.0.0.1:1", "")
 	file.TLS.CertDir = t.TempDir()
 	file.Shutdown.Delay.Duration = delay
 	file.Default()

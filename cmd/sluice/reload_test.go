@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -95,38 +94,6 @@ func TestReloadAppliesAFileAsAWholeOrNotAtAll(t *testing.T) {
 	r.poll()
 	if lines := r.logs.TakeAll(); len(lines) != 1 {
 		t.Errorf("a missing file is reported as %v", lines)
-	}
-}
-
-// A mounted ConfigMap changes by a link to a directory that is replaced, two levels up.
-func TestReloadFollowsMountedConfigMaps(t *testing.T) {
-	dir := t.TempDir()
-	mount := func(version, text string) {
-		if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, version, "sluice.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		next := filepath.Join(dir, "..next")
-		if err := os.Symlink(version, next); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(next, filepath.Join(dir, "..data")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mount("..1", configHead)
-	path := filepath.Join(dir, "sluice.yaml")
-	if err := os.Symlink(filepath.Join("..data", "sluice.yaml"), path); err != nil {
-		t.Fatal(err)
-	}
-	r := newReloading(t, path)
-	mount("..2", configHead+"debugHeaders: true\n")
-	r.poll()
-	r.poll()
-	if len(r.applied) != 1 || !r.applied[0].DebugHeaders {
-		t.Errorf("applied %d times", len(r.applied))
 	}
 }
 

@@ -140,26 +140,3 @@ func get(url string) error {
 	}
 	return nil
 }
-
-func TestServeRejectsInvalidSettings(t *testing.T) {
-	tests := []struct {
-		name string
-		args []string
-		want string
-	}{
-		{"missing file", []string{"--config=/none"}, "/none"},
-		{"invalid address", []string{"--listen=nowhere"}, `listen: "nowhere" is not host:port`},
-		{"certificate without key", []string{"--tls-cert-file=x"}, "tls: certFile and keyFile"},
-		{"unknown log level", []string{"--log-level=loud"}, "log.level"},
-		{"missing kubeconfig", []string{"--kubeconfig=/none"}, "kubeconfig"},
-		{"argument", []string{"extra"}, "unknown command"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			err := runWith(t.Context(), append([]string{"serve"}, tt.args...))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want an error about %q", err, tt.want)
-			}
-		})
-	}
-}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,8 +23,7 @@ func TestVerifyPrintsNothingThatControlsTheTerminal(t *testing.T) {
 
 // TestVerifyFindsTheOtherEndpoint by the name of a context, by a file, and by a URL.
 func TestVerifyFindsTheOtherEndpoint(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := `
+	path := writeFile(t, "kubeconfig", `
 apiVersion: v1
 kind: Config
 clusters:
@@ -36,10 +33,7 @@ contexts:
 - {name: gateway, context: {cluster: gateway, namespace: team}}
 - {name: direct, context: {cluster: direct}}
 current-context: gateway
-`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`)
 	for against, want := range map[string]string{
 		"direct":                 "https://direct.example.com",
 		path:                     "https://gateway.example.com/k8s",
@@ -62,17 +56,7 @@ current-context: gateway
 
 // TestVerifyComparesWithTheApiserverThatWasNoted by sluice kubeconfig, if there is no --against.
 func TestVerifyComparesWithTheApiserverThatWasNoted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := `
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://direct.example.com"}}]
-contexts: [{name: c, context: {cluster: c}}]
-current-context: c
-`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := kubeconfigFor(t, "https://direct.example.com", "")
 	f := verifyFlags{kubeconfig: path}
 	if _, err := f.noted(loadKubeconfig(path, "")); err == nil || !strings.Contains(err.Error(), "--against") {
 		t.Errorf("nothing is noted: %v", err)

@@ -99,9 +99,7 @@ func TestAccessReviewHasTheAttributesOfTheRequest(t *testing.T) {
 		"/api/v1/watch/namespaces/x/pods":              {Verb: "watch", Version: "v1", Resource: "pods", Namespace: "x"},
 	} {
 		t.Run(path, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"] = verified("jane", "dev")
-				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				if !allowed(t, access, path) {
 					t.Error("not allowed")
 				}
@@ -161,9 +159,7 @@ func TestAccessReviewsAreCachedForTheirTTL(t *testing.T) {
 }
 
 func TestSelectorsShareTheReviewOfTheWholeRead(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-		reviews.tokens["a"] = verified("jane", "dev")
-		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+	runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		for _, selector := range []string{"fieldSelector=spec.nodeName%3Da", "fieldSelector=spec.nodeName%3Db", "labelSelector=app"} {
 			if !allowed(t, access, "/api/v1/pods?"+selector) {
 				t.Errorf("%s is not allowed", selector)
@@ -209,9 +205,7 @@ func TestOnlySelectedObjectsCanBeAllowed(t *testing.T) {
 func TestAccessIsDeniedWhenTheReviewFails(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"] = verified("jane")
-				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				r := authenticated(t, access, newRequest("/api/v1/pods", token("a")))
 				reviews.breakWith(fault)
 				if access.Allowed(r, readOf(t, r)) {
@@ -284,9 +278,7 @@ func TestWatchIsStillAllowedWhileUserAndRightsAreUnchanged(t *testing.T) {
 		{"apiserver unreachable", func(a *reviewAPI) { a.fault = faults["closes the connection"] }, 0, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"] = verified("jane", "dev")
-				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token("a")))
 				if !access.Allowed(r, readOf(t, r)) {
 					t.Fatal("not allowed")

@@ -2,9 +2,11 @@ package auth
 
 import (
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -235,6 +237,11 @@ func TestClientCertificatesAreVerified(t *testing.T) {
 		edit(c)
 		return ca.sign(t, c)
 	}
+	between := &authority{key: ca.key, cert: ca.sign(t, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "between"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: epoch.Add(-time.Hour), NotAfter: epoch.Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	})}
+	jane := between.sign(t, client("jane"))
 	tests := []struct {
 		name   string
 		certs  []*x509.Certificate
@@ -252,6 +259,9 @@ func TestClientCertificatesAreVerified(t *testing.T) {
 		{"server certificate", []*x509.Certificate{edit(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })}, nil, unauthenticated},
 		{"without a name", []*x509.Certificate{edit(func(c *x509.Certificate) { c.Subject.CommonName = "" })}, nil, unauthenticated},
 		{"the second in the chain", []*x509.Certificate{other.sign(t, client("joe")), ca.sign(t, client("jane"))}, nil, unauthenticated},
+		{"of an intermediate authority", []*x509.Certificate{jane, between.cert}, nil, byCert("jane")},
+		{"of an intermediate authority, without its certificate", []*x509.Certificate{jane}, nil, unauthenticated},
+		{"before a long chain", append([]*x509.Certificate{ca.sign(t, client("jane"))}, slices.Repeat([]*x509.Certificate{ca.cert}, maxCertificates)...), nil, unauthenticated},
 		{"none", []*x509.Certificate{}, nil, unauthenticated},
 	}
 	for _, tt := range tests {

@@ -127,6 +127,16 @@ func run(t *testing.T, ca *authority, test func(t *testing.T, reviews *reviewAPI
 	}, test)
 }
 
+// runAllowed runs a test of an Access whose caller "a" may read all, in group dev.
+func runAllowed(t *testing.T, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
+	t.Helper()
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane", "dev")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		test(t, reviews, access)
+	})
+}
+
 // runWith is run with options.
 func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *testing.T, reviews *reviewAPI, access *Access)) {
 	t.Helper()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	authorizationv1 "k8s.io/api/authorization/v1"
 
 	"sluice/proxy/request"
 )
@@ -95,9 +94,7 @@ func TestPositiveResultsHoldForOneMoreTTLWhileReviewsFail(t *testing.T) {
 	slow := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request){"unreachable": faults["closes the connection"], "slow": slow} {
 		t.Run(name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"] = verified("jane")
-				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				if !allowed(t, access, "/api/v1/pods") {
 					t.Fatal("not allowed")
 				}
@@ -156,34 +153,22 @@ func TestReviewThatFailedIsNotRepeatedAtOnce(t *testing.T) {
 	})
 }
 
+// The apiserver may have answered a review that runs before it rejected the token.
 func TestForgottenTokenIsReviewedAgain(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-		reviews.tokens["a"] = verified("jane")
-		r := newRequest("/api/v1/pods", token("a"))
-		authenticate(t, access.Authenticator, r)
-		reviews.tokens["a"] = nil
-		access.Authenticator.Forget(r)
-		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
-			t.Errorf("got %+v", got)
-		}
-	})
-}
-
-// The apiserver may have answered the review before it rejected the token.
-func TestReviewThatRunsWhenItsTokenIsForgottenIsMadeAgain(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-		reviews.tokens["a"], reviews.delay = verified("jane"), time.Second
-		r := newRequest("/api/v1/pods", token("a"))
-		var before sync.WaitGroup
-		before.Go(func() { authenticate(t, access.Authenticator, r) })
-		synctest.Wait()
-		reviews.mu.Lock()
-		reviews.tokens["a"] = nil
-		reviews.mu.Unlock()
-		access.Authenticator.Forget(newRequest("/api/v1/pods", token("a")))
-		before.Wait()
-		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
-			t.Errorf("got %+v", got)
-		}
-	})
+	for name, delay := range map[string]time.Duration{"after its review": 0, "while it is reviewed": time.Second} {
+		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["a"], reviews.delay = verified("jane"), delay
+			var before sync.WaitGroup
+			before.Go(func() { authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))) })
+			synctest.Wait()
+			reviews.mu.Lock()
+			reviews.tokens["a"] = nil
+			reviews.mu.Unlock()
+			access.Authenticator.Forget(newRequest("/api/v1/pods", token("a")))
+			before.Wait()
+			if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
+				t.Errorf("forgotten %s: got %+v", name, got)
+			}
+		})
+	}
 }

@@ -5,20 +5,8 @@ import (
 	"testing"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-
 	"sluice/proxy/request"
 )
-
-// runAllowed runs a test of an Access whose caller "a" may read all.
-func runAllowed(t *testing.T, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
-	t.Helper()
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-		reviews.tokens["a"] = verified("jane")
-		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
-		test(t, reviews, access)
-	})
-}
 
 // The apiserver cannot be asked, and so RBAC objects cannot be seen to change either.
 func TestLastVerdictsHoldForReadsOfAnyVersionWhileTheAPIServerCannotBeAsked(t *testing.T) {

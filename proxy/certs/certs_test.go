@@ -2,7 +2,6 @@ package certs
 
 import (
 	"bytes"
-	"context"
 	"crypto/x509"
 	"os"
 	"path/filepath"
@@ -15,45 +14,53 @@ import (
 	"sluice/config/files"
 )
 
+// ensure calls Ensure, which must succeed.
+func ensure(t *testing.T, dir string, hosts ...string) Files {
+	t.Helper()
+	files, err := Ensure(dir, hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// reloader returns a Reloader of a certificate.
+func reloader(t *testing.T, files Files) *Reloader {
+	t.Helper()
+	r, err := NewReloader(files.Cert, files.Key, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestEnsureKeepsTheCAAndReissuesForNewHosts(t *testing.T) {
 	dir := t.TempDir()
-	first, err := Ensure(dir, []string{"127.0.0.1", "localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := func(path string) []byte {
-		t.Helper()
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	ca, cert := read(first.CA), read(first.Cert)
-	second, err := Ensure(dir, []string{"localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(cert, read(first.Cert)) {
+	first := ensure(t, dir, "127.0.0.1", "localhost")
+	ca, cert := read(t, first.CA), read(t, first.Cert)
+	second := ensure(t, dir, "localhost")
+	if !bytes.Equal(cert, read(t, first.Cert)) {
 		t.Error("a valid certificate was replaced")
 	}
-	third, err := Ensure(dir, []string{"other.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(ca, read(first.CA)) {
+	third := ensure(t, dir, "other.example")
+	if !bytes.Equal(ca, read(t, first.CA)) {
 		t.Error("the CA was replaced")
 	}
 	if !first.Issued || second.Issued || !third.Issued {
 		t.Errorf("issued %t, %t, %t", first.Issued, second.Issued, third.Issued)
 	}
-	r, err := NewReloader(first.Cert, first.Key, zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
-	pair := r.last.Load()
+	pair := reloader(t, first).last.Load()
 	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "other.example"}); err != nil {
 		t.Errorf("the new certificate does not verify: %v", err)
 	}
@@ -68,18 +75,7 @@ func TestTheCAOfClientsFollowsItsFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		issue := func() []byte {
-			t.Helper()
-			issued, err := Ensure(t.TempDir(), []string{"a.example"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(issued.CA)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return text
-		}
+		issue := func() []byte { return read(t, ensure(t, t.TempDir(), "a.example").CA) }
 		for _, text := range []string{"", "no certificate"} {
 			write([]byte(text))
 			if _, err := NewCA(path, zap.NewNop()); err == nil {
@@ -91,9 +87,7 @@ func TestTheCAOfClientsFollowsItsFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- ca.Run(ctx) }()
+		go func() { _ = ca.Run(t.Context()) }()
 		becomes := func(text []byte, want []byte) {
 			t.Helper()
 			write(text)
@@ -109,10 +103,6 @@ func TestTheCAOfClientsFollowsItsFile(t *testing.T) {
 		becomes(first, first)
 		becomes([]byte("no certificate"), first)
 		becomes(second, second)
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -121,9 +111,7 @@ func TestReloaderFollowsMountedSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mount := t.TempDir()
 		for _, version := range []string{"v1", "v2"} {
-			if _, err := Ensure(filepath.Join(mount, version), []string{version + ".example"}); err != nil {
-				t.Fatal(err)
-			}
+			ensure(t, filepath.Join(mount, version), version+".example")
 		}
 		point := func(version string) {
 			if err := os.Symlink(version, filepath.Join(mount, "next")); err != nil {
@@ -134,13 +122,8 @@ func TestReloaderFollowsMountedSecrets(t *testing.T) {
 			}
 		}
 		point("v1")
-		r, err := NewReloader(filepath.Join(mount, "data", "tls.crt"), filepath.Join(mount, "data", "tls.key"), zap.NewNop())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- r.Run(ctx) }()
+		r := reloader(t, Files{Cert: filepath.Join(mount, "data", "tls.crt"), Key: filepath.Join(mount, "data", "tls.key")})
+		go func() { _ = r.Run(t.Context()) }()
 		serves := func(name string) {
 			t.Helper()
 			time.Sleep(3 * files.Interval) // virtual
@@ -155,9 +138,5 @@ func TestReloaderFollowsMountedSecrets(t *testing.T) {
 		serves("v1.example")
 		point("v2")
 		serves("v2.example")
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }

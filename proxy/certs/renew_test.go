@@ -16,20 +16,10 @@ import (
 func TestARunningProcessServesARenewedCertificateOfTheSameCA(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, hosts := t.TempDir(), []string{"a.example"}
-		files, err := Ensure(dir, hosts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ca, err := os.ReadFile(files.CA)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := ensure(t, dir, hosts...)
 		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(ca)
-		r, err := NewReloader(files.Cert, files.Key, zap.NewNop())
-		if err != nil {
-			t.Fatal(err)
-		}
+		roots.AppendCertsFromPEM(read(t, files.CA))
+		r := reloader(t, files)
 		first := r.last.Load().Leaf
 		go func() { _ = Renew(t.Context(), dir, hosts, zap.NewNop()) }()
 		time.Sleep(59 * 24 * time.Hour) // virtual
@@ -55,9 +45,7 @@ func TestARunningProcessServesARenewedCertificateOfTheSameCA(t *testing.T) {
 func TestRenewalMakesNoCA(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "certs")
-		if _, err := Ensure(dir, nil); err != nil {
-			t.Fatal(err)
-		}
+		ensure(t, dir)
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}

@@ -3,22 +3,12 @@ package certs
 import (
 	"crypto/tls"
 	"testing"
-
-	"go.uber.org/zap"
 )
 
 func TestSelectorServesTheFirstCertificateThatCoversTheName(t *testing.T) {
 	var s Selector
 	for _, hosts := range [][]string{{"default.example"}, {"a.example", "*.wild.example"}, {"a.example", "b.example"}} {
-		files, err := Ensure(t.TempDir(), hosts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := NewReloader(files.Cert, files.Key, zap.NewNop())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Add(r)
+		s.Add(reloader(t, ensure(t, t.TempDir(), hosts...)))
 	}
 	for name, want := range map[string]int{
 		"": 0, "default.example": 0, "unknown.example": 0, "a.example": 1, "x.wild.example": 1, "b.example": 2, "not a name": 0,

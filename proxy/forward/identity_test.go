@@ -1,25 +1,18 @@
 package forward_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"maps"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/certs"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 	"sluice/test/support/forwardtest"
@@ -42,7 +35,7 @@ func merge(headers ...http.Header) http.Header {
 // TestOwnCredentialsDoNotPass with requests that carry the client's credentials or none, however
 // Sluice authenticates itself.
 func TestOwnCredentialsDoNotPass(t *testing.T) {
-	certFile, keyFile := keyPair(t, "sluice")
+	own := keyPair(t)
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(forwardtest.OwnToken), 0o600); err != nil {
 		t.Fatal(err)
@@ -51,7 +44,7 @@ func TestOwnCredentialsDoNotPass(t *testing.T) {
 		"token":       func(*rest.Config) {},
 		"token file":  func(c *rest.Config) { c.BearerToken, c.BearerTokenFile = "", tokenFile },
 		"password":    func(c *rest.Config) { c.BearerToken, c.Username, c.Password = "", "sluice", forwardtest.OwnToken },
-		"certificate": func(c *rest.Config) { c.BearerToken, c.CertFile, c.KeyFile = "", certFile, keyFile },
+		"certificate": func(c *rest.Config) { c.BearerToken, c.CertFile, c.KeyFile = "", own.CertFile, own.KeyFile },
 		"impersonation": func(c *rest.Config) {
 			c.Impersonate = rest.ImpersonationConfig{UserName: "sluice", Groups: []string{"system:masters"}}
 		},
@@ -172,7 +165,7 @@ func TestForgedIdentityDoesNotPass(t *testing.T) {
 // TestConfiguredNamesOfFrontProxyHeaders: k/k#119631 (NCC-E003660-YVU). The apiserver takes the groups
 // of all headers that it is configured with, so copies of the client must not pass in any of them.
 func TestConfiguredNamesOfFrontProxyHeaders(t *testing.T) {
-	certFile, keyFile := keyPair(t, "front-proxy")
+	frontProxy := keyPair(t)
 	names := &upstream.HeaderNames{
 		User: []string{"X-My-User", "X-Remote-User"}, UID: []string{"X-My-Uid"}, Group: []string{"x-my-group", "X-Remote-Group"},
 		ExtraPrefix: []string{"X-My-Extra-"},
@@ -186,7 +179,7 @@ func TestConfiguredNamesOfFrontProxyHeaders(t *testing.T) {
 		request.ClientCert:      {"X-My-User": {"jane"}, "X-My-Group": {"dev", user.AllAuthenticated}},
 	} {
 		e := forwardtest.New(t, forwardtest.Settings{
-			Caller: caller, User: jane, HeaderNames: names, FrontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
+			Caller: caller, User: jane, HeaderNames: names, FrontProxy: frontProxy,
 		})
 		e.Get(t, "/api/v1/pods", sent)
 		if diff := cmp.Diff(want, withPrefix(e.Next(t).Header, "X-My-", "X-Remote-")); diff != "" {
@@ -234,7 +227,7 @@ func TestRejectedTokenIsReported(t *testing.T) {
 // TestConnectionHeaderRemovesNoIdentity: CVE-2021-31999 and CVE-2022-23652. A proxy removes the
 // headers that Connection names.
 func TestConnectionHeaderRemovesNoIdentity(t *testing.T) {
-	certFile, keyFile := keyPair(t, "front-proxy")
+	frontProxy := keyPair(t)
 	connection := []string{
 		"Impersonate-User, impersonate-group", "AUTHORIZATION,X-Remote-User", " x-remote-group ,Impersonate-Uid,keep-alive", "Upgrade",
 	}
@@ -253,46 +246,28 @@ func TestConnectionHeaderRemovesNoIdentity(t *testing.T) {
 		})
 		t.Run(name+"/front proxy", func(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{
-				Caller: request.ClientCert, User: jane, ClientHTTP1: true, FrontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
+				Caller: request.ClientCert, User: jane, ClientHTTP1: true, FrontProxy: frontProxy,
 			})
 			e.Get(t, "/api/v1/pods", header)
 			want := http.Header{"X-Remote-User": {"jane"}, "X-Remote-Group": {"dev", user.AllAuthenticated}}
 			got := e.Next(t)
 			identity := withPrefix(got.Header, "Authorization", "Impersonate-", "X-Remote-")
-			if diff := cmp.Diff(want, identity); diff != "" || got.Certificate != "front-proxy" {
+			if diff := cmp.Diff(want, identity); diff != "" || got.Certificate != certificateName {
 				t.Errorf("identity, with the certificate of %q (-want +got):\n%s", got.Certificate, diff)
 			}
 		})
 	}
 }
 
-// keyPair writes a client certificate for a common name and its key.
-func keyPair(t *testing.T, name string) (certFile, keyFile string) {
+// certificateName is the common name of the certificates of keyPair.
+const certificateName = "sluice"
+
+// keyPair writes a certificate and its key.
+func keyPair(t *testing.T) upstream.KeyPair {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	files, err := certs.Ensure(t.TempDir(), []string{"x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(file, kind string, data []byte) string {
-		path := filepath.Join(dir, file)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	return write("tls.crt", "CERTIFICATE", der), write("tls.key", "PRIVATE KEY", secret)
+	return upstream.KeyPair{CertFile: files.Cert, KeyFile: files.Key}
 }

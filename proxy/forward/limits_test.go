@@ -17,6 +17,17 @@ import (
 	"sluice/test/support/forwardtest"
 )
 
+// send sends a request in a goroutine of its own.
+func send(e *forwardtest.Env, r *http.Request) (ended *sync.WaitGroup) {
+	ended = new(sync.WaitGroup)
+	ended.Go(func() {
+		if resp, err := e.Client.Do(r); err == nil {
+			resp.Body.Close()
+		}
+	})
+	return ended
+}
+
 // one seat is waited for a little, because a handler gives its seat back after the client has the response.
 func one() forwardtest.Places { return forwardtest.Places{N: 1, Wait: 300 * time.Millisecond} }
 
@@ -28,13 +39,9 @@ func TestPlacesAreApart(t *testing.T) {
 		Handler: func(http.ResponseWriter, *http.Request) { <-more },
 	})
 	targets := []string{"/api/v1/pods", "/api/v1/pods?watch=1"}
-	var requests sync.WaitGroup
+	var requests []*sync.WaitGroup
 	for _, target := range targets {
-		requests.Go(func() {
-			if resp, err := e.Client.Do(e.NewRequest(t, http.MethodGet, target, bearer("a"), nil)); err == nil {
-				resp.Body.Close()
-			}
-		})
+		requests = append(requests, send(e, e.NewRequest(t, http.MethodGet, target, bearer("a"), nil)))
 		e.Next(t) // it has its place
 	}
 	for _, target := range targets {
@@ -44,7 +51,9 @@ func TestPlacesAreApart(t *testing.T) {
 		}
 	}
 	close(more)
-	requests.Wait()
+	for _, r := range requests {
+		r.Wait()
+	}
 	for _, target := range targets { // the places become free again, a moment after the responses
 		deadline := time.Now().Add(forwardtest.Timeout)
 		resp := e.Do(t, e.NewRequest(t, http.MethodGet, target, bearer("a"), nil))
@@ -106,23 +115,18 @@ func TestUsersGetSeatsInTurn(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	send := func(name string) {
-		req := e.NewRequest(t, http.MethodGet, "/api/v1/pods", merge(bearer("a"), http.Header{"X-User": {name}}), nil).WithContext(ctx)
-		go func() {
-			if resp, err := e.Client.Do(req); err == nil {
-				resp.Body.Close()
-			}
-		}()
+	from := func(name string) {
+		send(e, e.NewRequest(t, http.MethodGet, "/api/v1/pods", merge(bearer("a"), http.Header{"X-User": {name}}), nil).WithContext(ctx))
 	}
 	for range 10 {
-		send("greedy")
+		from("greedy")
 	}
 	for range 3 {
 		if got := e.Next(t).Header.Get("X-User"); got != "greedy" {
 			t.Errorf("%s came first", got)
 		}
 	}
-	send("modest")
+	from("modest")
 	if got := e.Next(t).Header.Get("X-User"); got != "modest" {
 		t.Errorf("then %s", got)
 	}
@@ -190,11 +194,7 @@ func TestNetworkCountsAsOneAddress(t *testing.T) {
 		return e.NewRequest(t, http.MethodGet, "/version", http.Header{"X-Address": {address}}, nil).WithContext(ctx)
 	}
 	for i := range 3 {
-		go func() {
-			if resp, err := e.Client.Do(from(fmt.Sprintf("[2001:db8::%d]:1", i+1))); err == nil {
-				resp.Body.Close()
-			}
-		}()
+		send(e, from(fmt.Sprintf("[2001:db8::%d]:1", i+1)))
 		e.Next(t)
 	}
 	if resp := e.Do(t, from("[2001:db8::4]:1")); resp.StatusCode != http.StatusTooManyRequests {
@@ -222,12 +222,7 @@ func TestStalledBodiesTakeNoPlace(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			req := e.NewRequest(t, http.MethodPut, lease, merge(bearer("a"), row.header), body).WithContext(ctx)
 			req.ContentLength = row.length
-			var ended sync.WaitGroup
-			ended.Go(func() {
-				if resp, err := e.Client.Do(req); err == nil {
-					resp.Body.Close()
-				}
-			})
+			ended := send(e, req)
 			if _, err := stalled.Write(make([]byte, row.sent)); err != nil { // returns once the client reads the body to send it
 				t.Fatal(err)
 			}
@@ -248,12 +243,7 @@ func TestStalledBodiesOfUnauthenticatedFailNoWritesOfOthers(t *testing.T) {
 	defer stalled.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", nil, body).WithContext(ctx)
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		if resp, err := e.Client.Do(req); err == nil {
-			resp.Body.Close()
-		}
-	})
+	ended := send(e, req)
 	const stalls = 20 << 10
 	if _, err := stalled.Write(make([]byte, stalls)); err != nil {
 		t.Fatal(err)

@@ -78,9 +78,9 @@ func withExtra(extra map[string][]string) *user.DefaultInfo {
 // and since constrained impersonation. It gives groups of its own to callers that are sent without one:
 // a certificate for the name of a service account had the rights of its groups.
 func TestUserArrivesUnchangedOrIsRefused(t *testing.T) {
-	certFile, keyFile := keyPair(t, "front-proxy")
+	frontProxy := keyPair(t)
 	for _, p := range forwardtest.Protocols {
-		for way, pair := range map[string]upstream.KeyPair{"impersonation": {}, "front proxy": {CertFile: certFile, KeyFile: keyFile}} {
+		for way, pair := range map[string]upstream.KeyPair{"impersonation": {}, "front proxy": frontProxy} {
 			for name, tt := range odd {
 				t.Run(p.Name+"/"+way+"/"+name, func(t *testing.T) {
 					e := forwardtest.New(t, forwardtest.Settings{
@@ -116,7 +116,7 @@ func TestUserArrivesUnchangedOrIsRefused(t *testing.T) {
 // TestFrontProxyNamesOnlyWhatTheApiserverReads: an apiserver without the name of a header ignores the
 // attribute, and one whose names overlap takes one for another.
 func TestFrontProxyNamesOnlyWhatTheApiserverReads(t *testing.T) {
-	certFile, keyFile := keyPair(t, "front-proxy")
+	frontProxy := keyPair(t)
 	only := func(change func(*upstream.HeaderNames)) *upstream.HeaderNames {
 		names := upstream.DefaultHeaderNames()
 		change(names)
@@ -138,7 +138,7 @@ func TestFrontProxyNamesOnlyWhatTheApiserverReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{
-				Caller: request.ClientCert, User: tt.user, HeaderNames: tt.names, FrontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
+				Caller: request.ClientCert, User: tt.user, HeaderNames: tt.names, FrontProxy: frontProxy,
 			})
 			if resp := e.Get(t, "/api/v1/pods", nil); resp.StatusCode != tt.want {
 				t.Errorf("response is %s, want %d", resp.Status, tt.want)

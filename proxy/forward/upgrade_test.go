@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,17 +26,30 @@ import (
 // It then sends the error of the connection to ended.
 func echo(ended chan<- error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Connection", "Upgrade")
-		w.Header().Set("Upgrade", r.Header.Get("Upgrade"))
 		w.Header().Set("X-Stream-Protocol-Version", "v5")
-		w.WriteHeader(http.StatusSwitchingProtocols)
-		conn, rw, err := http.NewResponseController(w).Hijack()
-		if err == nil {
-			defer conn.Close()
-			_, err = io.Copy(conn, rw)
-		}
-		ended <- err
+		switching(r.Header.Get("Upgrade"), func(conn net.Conn, rw *bufio.ReadWriter) {
+			_, err := io.Copy(conn, rw)
+			ended <- err
+		})(w, r)
 	}
+}
+
+// switching switches to a protocol and closes the connection when talk returns.
+func switching(protocol string, talk func(conn net.Conn, rw *bufio.ReadWriter)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", protocol)
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		if conn, rw, err := http.NewResponseController(w).Hijack(); err == nil {
+			defer conn.Close()
+			talk(conn, rw)
+		}
+	}
+}
+
+// says is a talk of one text.
+func says(text string) func(net.Conn, *bufio.ReadWriter) {
+	return func(conn net.Conn, _ *bufio.ReadWriter) { _, _ = io.WriteString(conn, text) }
 }
 
 // exec returns a request to upgrade to a protocol.
@@ -138,16 +152,7 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 		e.End(t)
 	})
 	t.Run("upstream", func(t *testing.T) {
-		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Connection", "Upgrade")
-			w.Header().Set("Upgrade", "SPDY/3.1")
-			w.WriteHeader(http.StatusSwitchingProtocols)
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err == nil {
-				_, _ = io.WriteString(conn, "last bytes")
-				conn.Close()
-			}
-		}})
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: switching("SPDY/3.1", says("last bytes"))})
 		conn, in, _ := openTunnel(t, e, exec("SPDY/3.1"))
 		if got := forwardtest.ReadAll(t, in); got != "last bytes" {
 			t.Errorf("got %q", got)
@@ -175,22 +180,14 @@ func TestSessionsThatMakeRoomEnd(t *testing.T) {
 	full := make(chan struct{}, 2)
 	e := forwardtest.New(t, forwardtest.Settings{
 		Caller: request.BearerToken, User: jane, ClientHTTP1: true, Held: 160 << 10, // for two sessions
-		Handler: func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Connection", "Upgrade")
-			w.Header().Set("Upgrade", "SPDY/3.1")
-			w.WriteHeader(http.StatusSwitchingProtocols)
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			for err == nil {
+		Handler: switching("SPDY/3.1", func(conn net.Conn, _ *bufio.ReadWriter) {
+			for err := error(nil); err == nil; {
 				_ = conn.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
 				_, err = conn.Write(make([]byte, 1<<20))
 			}
 			full <- struct{}{}
 			_, _ = io.Copy(io.Discard, conn)
-		},
+		}),
 	})
 	for range 2 {
 		openTunnel(t, e, exec("SPDY/3.1"))
@@ -271,16 +268,7 @@ func TestOnlySessionsAskToSwitch(t *testing.T) {
 }
 
 func TestUnrequestedUpgradeIsAnError(t *testing.T) {
-	handler := func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Connection", "Upgrade")
-		w.Header().Set("Upgrade", "something/1")
-		w.WriteHeader(http.StatusSwitchingProtocols)
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err == nil {
-			_, _ = io.WriteString(conn, "raw bytes")
-			conn.Close()
-		}
-	}
+	handler := switching("something/1", says("raw bytes"))
 	for name, text := range map[string]string{
 		"another protocol": exec("SPDY/3.1"),
 		"no upgrade":       "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -136,23 +136,6 @@ func TestStoppedDeadlineKeepsNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkWriteDeadline writes and flushes as a watch does for each event.
-func BenchmarkWriteDeadline(b *testing.B) {
-	w := nowhere{}
-	d := NewWriteDeadline(w)
-	event := make([]byte, 8<<10)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, _ = d.Write(w, event)
-		_ = d.Flush()
-	}
-}
-
-type nowhere struct{ http.ResponseWriter }
-
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (nowhere) Flush()                      {}
-
 func TestEndWithinBoundsTheCurrentAndAllLaterWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &client{takes: 2 * time.Second, cut: make(chan struct{})}

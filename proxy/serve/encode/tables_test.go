@@ -59,49 +59,41 @@ func freshEvents(t *testing.T, c *resources.CachedResource) (body []byte) {
 var skews = []time.Duration{0, 90 * time.Second, -90 * time.Second}
 
 func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	servetest.InBubble(t, func(t *testing.T) {
-		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
-		skew := time.Duration(0)
-		c.Now = func() time.Time { return time.Now().Add(skew) }
-		e := handlertest.New(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30)})
-		for i, d := range servetest.Pauses {
-			time.Sleep(d)
-			skew = skews[i%len(skews)]
-			want := freshTable(t, c)
-			for _, coding := range []string{"", "gzip", "zstd"} {
-				w := e.Get(servetest.FooList+"?resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
-				if got := w.Header().Get("Content-Encoding"); got != coding {
-					t.Fatalf("coding %q, want %q", got, coding)
-				}
-				if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
-					t.Fatalf("%v later in %q: %d bytes, want %d", d, coding, len(got), len(want))
-				}
-			}
-		}
-	})
-}
-
-func TestInitialEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	servetest.InBubble(t, func(t *testing.T) {
-		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
-		skew := time.Duration(0)
-		c.Now = func() time.Time { return time.Now().Add(skew) }
-		e := handlertest.New(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30), CompressWatches: true})
-		for i, d := range servetest.Pauses {
-			time.Sleep(d)
-			skew = skews[i%len(skews)]
-			want := freshEvents(t, c)
-			for _, coding := range []string{"", "gzip", "zstd"} {
-				client := e.Watch(servetest.FooWatch+"resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
-				client.Leave()
-				synctest.Wait()
-				w := httptest.NewRecorder()
-				w.Header().Set("Content-Encoding", client.Header().Get("Content-Encoding"))
-				w.Body.Write(client.TakeBytes())
-				if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
-					t.Fatalf("%v later in %q: %d bytes, want %d", d, coding, len(got), len(want))
+	for name, row := range map[string]struct {
+		fresh func(*testing.T, *resources.CachedResource) []byte
+		read  func(*servetest.Env, http.Header) *httptest.ResponseRecorder
+	}{
+		"list": {freshTable, func(e *servetest.Env, h http.Header) *httptest.ResponseRecorder {
+			return e.Get(servetest.FooList+"?resourceVersion=0", h)
+		}},
+		"initial events": {freshEvents, func(e *servetest.Env, h http.Header) *httptest.ResponseRecorder {
+			client, w := e.Watch(servetest.FooWatch+"resourceVersion=0", h), httptest.NewRecorder()
+			client.Leave()
+			synctest.Wait()
+			w.Header().Set("Content-Encoding", client.Header().Get("Content-Encoding"))
+			w.Body.Write(client.TakeBytes())
+			return w
+		}},
+	} {
+		servetest.InBubble(t, func(t *testing.T) {
+			c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
+			skew := time.Duration(0)
+			c.Now = func() time.Time { return time.Now().Add(skew) }
+			e := handlertest.New(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30), CompressWatches: true})
+			for i, d := range servetest.Pauses {
+				time.Sleep(d)
+				skew = skews[i%len(skews)]
+				want := row.fresh(t, c)
+				for _, coding := range []string{"", "gzip", "zstd"} {
+					w := row.read(e, http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
+					if got := w.Header().Get("Content-Encoding"); got != coding {
+						t.Fatalf("%s: coding %q, want %q", name, got, coding)
+					}
+					if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
+						t.Fatalf("%s %v later in %q: %d bytes, want %d", name, d, coding, len(got), len(want))
+					}
 				}
 			}
-		}
-	})
+		})
+	}
 }

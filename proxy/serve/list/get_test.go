@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
@@ -43,16 +44,11 @@ func TestGetOfNoObjectIsNotFound(t *testing.T) {
 	}
 }
 
-func TestGetThatCannotBeEncodedPasses(t *testing.T) {
-	e := handlertest.New(t, servetest.Foos(3), serve.Options{})
-	broken := servetest.Foo(1, 4)
-	broken.Data = []byte(`{"metadata":`)
-	e.Apply(cache.Modified, broken)
-	w := httptest.NewRecorder()
-	outcome := e.Do(w, e.Request(oneFoo, http.Header{"Accept": {"application/yaml"}}))
-	if outcome != (request.Outcome{Reason: "format"}) || len(w.Header()) > 0 {
-		t.Errorf("outcome %+v, headers %v", outcome, w.Header())
-	}
+// longFoo is an object with a text of so many bytes.
+func longFoo(length int) *tree.Object {
+	o := servetest.Foo(1, 4)
+	o.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
+	return o
 }
 
 // observed is a response that takes note of what its caller holds while it is written.
@@ -73,9 +69,7 @@ func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
 	const length = 300 << 10
 	for _, url := range []string{oneFoo, foosPath + "?resourceVersion=0"} {
 		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
-		long := servetest.Foo(1, 4)
-		long.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
-		e.Apply(cache.Modified, long)
+		e.Apply(cache.Modified, longFoo(length))
 		e.Held = limits.NewLedger(64 << 10)
 		pretty := http.Header{"Accept": {"application/json;pretty=1"}} // made for each reader
 		w := httptest.NewRecorder()
@@ -98,9 +92,7 @@ func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
 func TestTextOfALongObjectCountsBeforeItIsMade(t *testing.T) {
 	const length = 300 << 10
 	e := handlertest.New(t, servetest.Foos(3), serve.Options{})
-	long := servetest.Foo(1, 4)
-	long.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
-	e.Apply(cache.Modified, long)
+	e.Apply(cache.Modified, longFoo(length))
 	for held, want := range map[int64]int{2 * length: http.StatusTooManyRequests, 20 * length: http.StatusOK} {
 		e.Held = limits.NewLedger(held)
 		w := httptest.NewRecorder()
@@ -110,18 +102,21 @@ func TestTextOfALongObjectCountsBeforeItIsMade(t *testing.T) {
 	}
 }
 
-// An object of some KB can be made that is a hundred times as long when it is indented.
-func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
-	for _, accept := range []string{"application/yaml", "application/json;pretty=1"} {
+func TestGetThatCannotBeEncodedPasses(t *testing.T) {
+	// An object of some KB can be made that is a hundred times as long when it is indented.
+	deep := `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f000001"},"spec":` +
+		strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2001)
+	for _, row := range []struct{ accept, data string }{
+		{"application/yaml", `{"metadata":`}, {"application/yaml", deep}, {"application/json;pretty=1", deep},
+	} {
 		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
-		deep := servetest.Foo(1, 4)
-		deep.Data = fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f000001"},"spec":%s1%s}`,
-			strings.Repeat(`{"a":`, 2000), strings.Repeat("}", 2000))
-		e.Apply(cache.Modified, deep)
+		o := servetest.Foo(1, 4)
+		o.Data = []byte(row.data)
+		e.Apply(cache.Modified, o)
 		w := httptest.NewRecorder()
-		outcome := e.Do(w, e.Request(oneFoo, http.Header{"Accept": {accept}}))
+		outcome := e.Do(w, e.Request(oneFoo, http.Header{"Accept": {row.accept}}))
 		if outcome != (request.Outcome{Reason: "format"}) || len(w.Header()) > 0 {
-			t.Errorf("%s: outcome %+v, headers %v, %d bytes", accept, outcome, w.Header(), w.Body.Len())
+			t.Errorf("%s: outcome %+v, headers %v, %d bytes", row.accept, outcome, w.Header(), w.Body.Len())
 		}
 	}
 }

@@ -289,6 +289,7 @@ func TestWatch(t *testing.T) {
 			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(2 * watch.RecheckSpread), rulesChange, after(2 * watch.RecheckSpread),
 			after(watch.RevokedWriteLimit), hasEnded(request.Revoked),
 		}},
+		{"EndsWhileARecheckHangs", servetest.FromThree + "&timeoutSeconds=90", nil, []step{rechecksHang, after(90 * time.Second), hasEnded(request.Timeout)}},
 		{"DeliversWhileARecheckHangs", servetest.FromThree, nil, []step{rechecksHang, after(handlertest.Recheck * 3 / 2), added(3, 4), gets("ADDED f000003@4"), leaves, hasEnded(request.ClientClosed)}},
 
 		// Ends.

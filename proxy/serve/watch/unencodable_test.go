@@ -1,14 +1,10 @@
 package watch_test
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
-
-	"github.com/klauspost/compress/gzip"
 
 	"sluice/cache"
 	"sluice/cache/tree"
@@ -59,13 +55,7 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 				}
 				stream := c.TakeBytes()
 				if row.coding != "" {
-					z, err := gzip.NewReader(bytes.NewReader(stream))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if stream, err = io.ReadAll(z); err != nil {
-						t.Error(err)
-					}
+					stream = gunzipped(t, stream)
 				}
 				if got := servetest.DecodeEvents(stream); !slices.Equal(got, row.want) {
 					t.Errorf("the client gets %q, want %q", got, row.want)

@@ -28,40 +28,29 @@ import (
 
 func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 	for _, row := range []struct {
-		query string
-		want  []string
+		query   string
+		happens step
+		want    []string
 	}{
-		{"resourceVersion=0", []string{"ADDED f000000@1+", "ADDED f000001@2", "ADDED f000002@3", "MODIFIED f000000@4"}},
-		{"resourceVersion=3", []string{"MODIFIED f000000@4+"}},
-		{servetest.Streaming + servetest.Bookmarks + "&labelSelector=even%3Dtrue", []string{
+		{"resourceVersion=0", modified(0, 4), []string{"ADDED f000000@1+", "ADDED f000001@2", "ADDED f000002@3", "MODIFIED f000000@4"}},
+		{"resourceVersion=3", modified(0, 4), []string{"MODIFIED f000000@4+"}},
+		{servetest.Streaming + servetest.Bookmarks + "&labelSelector=even%3Dtrue", modified(0, 4), []string{
 			"ADDED f000000@1+", "ADDED f000002@3", "BOOKMARK@3 end", "MODIFIED f000000@4",
 		}},
-		{servetest.Streaming + servetest.Bookmarks + "&labelSelector=even%3Dnever", []string{"BOOKMARK@3 end+"}},
+		{servetest.Streaming + servetest.Bookmarks + "&labelSelector=even%3Dnever", modified(0, 4), []string{"BOOKMARK@3 end+"}},
+		// An object that leaves the selection has its last selected content, at the version of the event.
+		{servetest.FromThree + "&labelSelector=even%3Dtrue", relabeled(0, 4, "false"), []string{"DELETED f000000@4+"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := handlertest.New(t, servetest.Tables(t, 3), serve.Options{})
 			c := e.Watch(servetest.FooWatch+row.query, http.Header{"Accept": {servetest.AsTable}})
-			e.Apply(cache.Modified, servetest.Foo(0, 4))
+			row.happens(e, c)
 			synctest.Wait()
 			if got := c.Take(); !slices.Equal(got, row.want) {
 				t.Errorf("%s: got %q, want %q", row.query, got, row.want)
 			}
 		})
 	}
-}
-
-// The DELETED event of an object that leaves a selection has its last selected content, at the
-// version of the event.
-func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := handlertest.New(t, servetest.Tables(t, 3), serve.Options{})
-		c := e.Watch(servetest.FooWatch+servetest.FromThree+"&labelSelector=even%3Dtrue", http.Header{"Accept": {servetest.AsTable}})
-		relabeled(0, 4, "false")(e, c)
-		synctest.Wait()
-		if got := c.Take(); !slices.Equal(got, []string{"DELETED f000000@4+"}) {
-			t.Errorf("got %q", got)
-		}
-	})
 }
 
 func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
@@ -194,18 +183,6 @@ func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 		if n := open(); n > 0 {
 			t.Errorf("%d watches are open after the spread", n)
 		}
-	})
-}
-
-// A watch that ends must not wait for a recheck that the apiserver does not answer.
-func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := handlertest.New(t, servetest.Foos(3), serve.Options{Recheck: time.Minute})
-		e.Access.Hang()
-		c := e.Watch(servetest.FooWatch+servetest.FromThree+"&timeoutSeconds=90", nil)
-		time.Sleep(90 * time.Second)
-		synctest.Wait()
-		hasEnded(request.Timeout)(e, c)
 	})
 }
 
