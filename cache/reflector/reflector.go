@@ -101,6 +101,9 @@ func (r *Reflector) Run(ctx context.Context) error {
 		}
 		r.options.Report(err)
 		r.heldBack = r.heldBack || errors.Is(err, cache.ErrHeldBack)
+		if errors.Is(err, ErrExpired) && time.Since(r.began) > rest(r.took) {
+			r.backoff.reset() // the apiserver answers again: earlier failures no longer count
+		}
 		switch {
 		case errors.Is(err, ErrUnreadable):
 			r.unreadable.wait(ctx, err)

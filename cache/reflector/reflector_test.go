@@ -388,6 +388,35 @@ func TestStoreWhoseEventsAreHeldBackIsSoonReplaced(t *testing.T) {
 	})
 }
 
+// A restarted apiserver has no history. It is listed at once, however often it could not be reached before.
+func TestStoreThatExpiresInAnOutageIsReplacedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := errors.New("connection refused")
+		src := &script{t: t, steps: []step{{call: "watchlist", events: []Event{synced(10)}, end: away, after: time.Minute}}}
+		for range 20 {
+			src.steps = append(src.steps, step{call: "watch 10", err: away})
+		}
+		src.steps = append(src.steps, step{call: "watch 10", err: ErrExpired}, step{call: "watchlist", events: []Event{synced(50)}})
+		var withdrawn time.Time
+		var without time.Duration
+		r := New(src, Options{Publish: func(s *cache.Store) {
+			if s == nil {
+				withdrawn = time.Now()
+			} else if !withdrawn.IsZero() {
+				without = time.Since(withdrawn)
+			}
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // virtual time
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if len(src.steps) > 0 || without == 0 || without > 2*firstDelay {
+			t.Errorf("no store for %v; %d steps are left", without, len(src.steps))
+		}
+	})
+}
+
 func TestBackoffGrowsWithJitterUpToALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b backoff

@@ -34,7 +34,7 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 				return err
 			}
 		}
-		opened, enough := time.Now(), min(max(shortWatch, restFactor*took), longWatch)
+		opened, enough := time.Now(), rest(took)
 		delivered, err := r.applyLoop(stream)
 		stream.Close()
 		stream = nil
@@ -54,6 +54,9 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 		}
 	}
 }
+
+// rest returns how long must last what took so long to begin, or it counts as a failure.
+func rest(took time.Duration) time.Duration { return min(max(shortWatch, restFactor*took), longWatch) }
 
 // endsSession reports whether the store cannot be continued after err.
 func endsSession(err error) bool {
