@@ -47,22 +47,25 @@ func registered(t *testing.T, steps []fake.Step, test func(*testing.T, *resource
 	})
 }
 
-func TestAnswersWarnOnceTheAPIServerIsAwayForHalfAMinute(t *testing.T) {
+func TestAnswersTellTheirAgeWhileTheAPIServerIsAway(t *testing.T) {
 	d := fake.ConfigMaps
 	steps := []fake.Step{{Call: "watchlist", Respond: d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"))}}
 	for range 10 {
 		steps = append(steps, fake.Step{Call: "watch 10", Respond: fake.Hang})
 	}
 	registered(t, steps, func(t *testing.T, c *resources.CachedResource) {
-		e := newEnv(t, c, Options{})
+		away := false
+		e := newEnv(t, c, Options{Away: func() bool { return away }})
 		for _, row := range []struct {
-			away  time.Duration
+			lost  time.Duration // since the store has had no watch
+			away  bool
 			warns string
-		}{{29 * time.Second, ""}, {31 * time.Second, "has not been reachable for 31s"}} {
-			time.Sleep(row.away - c.DisconnectedFor())
+		}{{9 * time.Second, false, ""}, {10 * time.Second, true, "the newest 10s ago"}, {29 * time.Second, false, ""}, {31 * time.Second, false, "the newest 31s ago"}} {
+			time.Sleep(row.lost - c.DisconnectedFor())
+			away = row.away
 			warning := e.Get("/api/v1/configmaps?resourceVersion=0", nil).Header().Get("Warning")
 			if (warning != "") != (row.warns != "") || !strings.Contains(warning, row.warns) {
-				t.Errorf("after %v: the warning is %q", row.away, warning)
+				t.Errorf("after %v: the warning is %q", row.lost, warning)
 			}
 		}
 	})

@@ -8,7 +8,6 @@ import (
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
-	"sluice/proxy/resources"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
@@ -41,7 +40,7 @@ func (h Head) Set(header http.Header) {
 		h.Attempt.Waited.Inc()
 	}
 	response.Headers(header, &p.Info.Parsed)
-	for _, warning := range warnings(p.Resource) {
+	for _, warning := range h.warnings() {
 		header.Add("Warning", warning)
 	}
 	if f := p.Format.Format(); f.Partial() {
@@ -53,15 +52,13 @@ func (h Head) Set(header http.Header) {
 // staleAfter is how long the watch of a store may be disconnected before responses warn of it.
 const staleAfter = 30 * time.Second
 
-// warnings returns the values of the Warning header: the ones that the apiserver adds to reads of the
-// resource, and one of Sluice if the apiserver has not been reachable for staleAfter. Reads that
-// accept any version are still served then.
-func warnings(c *resources.CachedResource) []string {
-	upstream := c.Warnings
-	disconnected := c.DisconnectedFor()
-	if disconnected < staleAfter {
-		return upstream
+// warnings returns the values of the Warning header: the ones that the apiserver adds to reads of the resource, and one of Sluice
+// while the apiserver is away, or has had no watch for staleAfter. Reads that accept any version are still served then.
+func (h Head) warnings() []string {
+	c := h.Plan.Resource
+	if !h.Attempt.Away && c.DisconnectedFor() < staleAfter {
+		return c.Warnings
 	}
-	text := fmt.Sprintf("the apiserver has not been reachable for %v; this state may be as old", disconnected.Truncate(time.Second))
-	return append(slices.Clone(upstream), fmt.Sprintf("299 - %q", text))
+	age := time.Since(c.LastProven()).Truncate(time.Second)
+	return append(slices.Clone(c.Warnings), fmt.Sprintf("299 - %q", fmt.Sprintf("the apiserver does not answer; this state was the newest %v ago", age)))
 }
