@@ -96,6 +96,8 @@ func (c *clientWriter) endOf(w *request.PassedWatch, whole bool) request.WatchEn
 		return request.Failed
 	case c.deadline.Stalled():
 		return request.ClientStalled
+	case w.Expired: // which its client may have closed
+		return request.Expired
 	case c.failed || c.ctx.Err() != nil:
 		return request.ClientClosed
 	case whole:

@@ -1,8 +1,14 @@
 package forward
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"mime"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"sluice/codec"
 )
@@ -14,6 +20,8 @@ type eventScanner interface {
 	scan(piece []byte) (end int)
 	// between reports whether no event has begun after the last one that has ended.
 	between() bool
+	// isGone reports whether the end of a body is an ERROR event with code 410.
+	isGone(tail []byte) bool
 }
 
 // newEventScanner returns the scanner for a media type, or nil if Sluice does not know its framing.
@@ -73,6 +81,12 @@ func (s *jsonScanner) scan(piece []byte) (end int) {
 
 func (s *jsonScanner) between() bool { return s.depth == 0 && !s.unended && !s.broken }
 
+func (s *jsonScanner) isGone(tail []byte) bool {
+	var event struct{ Object metav1.Status }
+	i := bytes.LastIndex(tail, []byte(`{"type":"ERROR"`))
+	return i >= 0 && json.Unmarshal(tail[i:], &event) == nil && event.Object.Code == http.StatusGone
+}
+
 // protobufScanner scans frames, each after its length in four bytes.
 type protobufScanner struct {
 	head [4]byte
@@ -103,3 +117,15 @@ func (s *protobufScanner) scan(piece []byte) (end int) {
 }
 
 func (s *protobufScanner) between() bool { return s.read == 0 }
+
+func (s *protobufScanner) isGone(tail []byte) bool {
+	var event metav1.WatchEvent
+	var status metav1.Status
+	i := bytes.LastIndex(tail, []byte("\n\x05ERROR")) // the field of the type
+	if i < 0 || event.Unmarshal(tail[i:]) != nil {
+		return false
+	}
+	var object runtime.Unknown
+	raw, enveloped := bytes.CutPrefix(event.Object.Raw, []byte("k8s\x00"))
+	return enveloped && object.Unmarshal(raw) == nil && status.Unmarshal(object.Raw) == nil && status.Code == http.StatusGone
+}

@@ -36,6 +36,7 @@ type watchBody struct {
 	cancel context.CancelFunc // ends Read of body
 	closed chan struct{}
 	once   sync.Once
+	tail   []byte // the end of what was read, up to tailLength
 
 	mu     sync.Mutex // guards the fields below
 	events eventScanner
@@ -69,6 +70,8 @@ func (b *watchBody) end() {
 // Read implements io.Reader. Once the watch has ended it drops further events that have arrived.
 func (b *watchBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
+	b.tail = append(b.tail, p[max(0, n-tailLength):n]...)
+	b.tail = append(b.tail[:0], b.tail[max(0, len(b.tail)-tailLength):]...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
@@ -87,9 +90,15 @@ func (b *watchBody) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (b *watchBody) Close() error {
-	b.once.Do(func() { close(b.closed) })
+	b.once.Do(func() {
+		close(b.closed)
+		b.watch.Expired = b.events.isGone(b.tail)
+	})
 	return b.body.Close()
 }
+
+// tailLength is more than the length of an ERROR event of an expired version.
+const tailLength = 1 << 10
 
 // initialEventsEnd is the annotation of the bookmark that ends the initial events, which is the same text
 // in every encoding.

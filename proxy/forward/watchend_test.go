@@ -2,10 +2,17 @@ package forward_test
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"sluice/codec"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
 )
@@ -63,6 +70,68 @@ func TestPassedWatchTellsHowItEnded(t *testing.T) {
 				t.Errorf("the watch has ended as %q", got)
 			}
 		})
+	}
+}
+
+// Whether the apiserver or the client ends a watch after the ERROR event of an expired version, it has expired.
+func TestPassedWatchOfAnExpiredVersionHasExpired(t *testing.T) {
+	const object = `{"type":"ADDED","object":{"kind":"Pod"}}` + "\n"
+	gone, failed := apierrors.NewResourceExpired("too old resource version: 1 (200)").Status(), apierrors.NewInternalError(io.EOF).Status()
+	json := func(s metav1.Status) string {
+		return `{"type":"ERROR","object":` + strings.TrimSpace(string(codec.AppendStatus(nil, &s, codec.Format{}))) + "}\n"
+	}
+	protobuf := func(s metav1.Status) string {
+		event := metav1.WatchEvent{Type: "ERROR", Object: runtime.RawExtension{Raw: codec.AppendStatus(nil, &s, codec.Format{Encoding: codec.Protobuf})}}
+		frame, err := event.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(binary.BigEndian.AppendUint32(nil, uint32(len(frame)))) + string(frame)
+	}
+	for _, row := range []struct {
+		name, media, body string
+		want              request.WatchEnd
+	}{
+		{"JSON", codec.MediaJSON, object + json(gone), request.Expired},
+		{"Protobuf", codec.MediaProtobuf, protobuf(failed) + protobuf(gone), request.Expired},
+		{"another error in JSON", codec.MediaJSON, json(gone) + json(failed), request.Timeout},
+		{"another error in Protobuf", codec.MediaProtobuf, protobuf(gone) + protobuf(failed), request.Timeout},
+		{"an object that looks like it", codec.MediaJSON, `{"type":"ADDED","object":` + strings.TrimSpace(json(gone)) + "}\n", request.Timeout},
+		{"a long object", codec.MediaJSON, json(gone) + strings.Replace(object, "Pod", strings.Repeat("x", 3000), 1), request.Timeout},
+	} {
+		for _, first := range []string{"apiserver", "client"} {
+			if first == "client" && row.want == request.Timeout {
+				continue
+			}
+			t.Run(row.name+", ended by the "+first, func(t *testing.T) {
+				handler := func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", row.media+";stream=watch")
+					for _, piece := range []string{row.body[:len(row.body)-100], row.body[len(row.body)-100:]} {
+						_, _ = io.WriteString(w, piece)
+						_ = http.NewResponseController(w).Flush()
+					}
+					if first == "client" {
+						<-r.Context().Done()
+					}
+				}
+				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, PassedWatch: request.NewPassedWatch(false), Handler: handler})
+				resp, err := e.Client.Get(e.Gateway.URL + "/api/v1/pods?watch=1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				body := io.Reader(resp.Body)
+				if first == "client" {
+					body = io.LimitReader(body, int64(len(row.body)))
+				}
+				if read, err := io.ReadAll(body); err != nil || string(read) != row.body {
+					t.Fatalf("%q, %v", read, err)
+				}
+				resp.Body.Close()
+				if got := (<-e.Ended).Outcome.End; got != row.want {
+					t.Errorf("the watch has ended as %q, want %q", got, row.want)
+				}
+			})
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ type PassedWatch struct {
 	Ended Signal
 	// How is how the watch ends. It is set before Ended.
 	How WatchEnd
+	// Expired: the last event of the apiserver was an ERROR with code 410. The forwarder sets it at the end of the response.
+	Expired bool
 }
 
 // NewPassedWatch returns a PassedWatch that has not been opened.
