@@ -14,9 +14,11 @@ func TestCluster(t *testing.T) {
 	n.guide(t).Run("import", "bin/image/sluice.tar", "bin/cluster-image/sluice.tar")
 	n.waitReady(t)
 	t.Run("PodsRun", n.podsRun)
-	sluice := n.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: []string{"--proxy-listen=127.0.0.1:0"}}) // beside the cluster, not in it
+	// Beside the cluster, not in it.
+	sluice := n.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Upstream: n.routed(t), Flags: []string{"--proxy-listen=127.0.0.1:0"}})
 	t.Run("StreamsReachContainers", func(t *testing.T) { n.streamsReachContainers(t, sluice) })
 	t.Run("NodeWorksThroughSluice", func(t *testing.T) { n.nodeWorksThroughSluice(t, sluice) })
+	t.Run("NodeOutlivesOutages", func(t *testing.T) { n.nodeOutlivesOutages(t, sluice) })
 	t.Run("SidecarServesItsPod", n.sidecarServesItsPod)
 	t.Run("OverlaysServeClients", n.overlaysServeClients)
 	t.Run("ChartServesClients", n.chartServesClients)

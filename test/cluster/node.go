@@ -88,11 +88,20 @@ func (n *Node) startPrograms(t *testing.T, server string) {
 	}
 	n.start(t, kubelet, program, kubelet, "--kubeconfig="+n.kubeconfig(t, server, kubelet, "system:node:"+nodeName, "system:nodes"),
 		"--config="+n.write(t, "kubelet.yaml", "kubelet.yaml"), "--hostname-override="+nodeName, "--node-ip="+nodeIP, "--cert-dir="+filepath.Join(n.Dir, "pki"))
-	n.start(t, scheduler, program, scheduler, "--kubeconfig="+n.kubeconfig(t, server, scheduler, "system:kube-scheduler"),
-		"--authentication-skip-lookup", "--cert-dir="+filepath.Join(n.Dir, "pki-scheduler"))
+	n.startScheduler(t, server)
 	n.kubeconfig(t, server, kubeProxy, "system:kube-proxy")
 	n.start(t, kubeProxy, program, kubeProxy, "--config="+n.write(t, "kube-proxy.yaml", "kube-proxy.yaml"),
 		"--hostname-override="+nodeName)
+}
+
+func (n *Node) startScheduler(t *testing.T, server string) {
+	t.Helper()
+	program, err := harness.Binary("node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.start(t, scheduler, program, scheduler, "--kubeconfig="+n.kubeconfig(t, server, scheduler, "system:kube-scheduler"),
+		"--authentication-skip-lookup", "--cert-dir="+filepath.Join(n.Dir, "pki-scheduler"))
 }
 
 //go:embed templates

@@ -22,7 +22,7 @@ import (
 func WriteKubeconfig(path string, c *rest.Config) error {
 	const name = "controlplane"
 	return clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters: map[string]*clientcmdapi.Cluster{name: {Server: c.Host, CertificateAuthority: c.CAFile, CertificateAuthorityData: c.CAData}},
+		Clusters: map[string]*clientcmdapi.Cluster{name: {Server: c.Host, TLSServerName: c.ServerName, CertificateAuthority: c.CAFile, CertificateAuthorityData: c.CAData}},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
 			Token: c.BearerToken, ClientCertificate: c.CertFile, ClientCertificateData: c.CertData, ClientKey: c.KeyFile, ClientKeyData: c.KeyData,
 		}},

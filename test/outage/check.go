@@ -1,0 +1,234 @@
+package outage
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+const (
+	namespace = "default"
+	path      = "/api/v1/namespaces/" + namespace + "/configmaps"
+	// watches is how many are open while the apiserver is away.
+	watches = 20
+	// patience is much longer than an answer takes that waits for nobody, and shorter than one that waits for the apiserver.
+	patience = 20 * time.Second
+)
+
+// Outage is an apiserver that goes away from a Sluice.
+type Outage struct {
+	Plane  *harness.ControlPlane
+	Sluice *harness.Sluice
+	// Lasts is the time from the verdict of Sluice until the apiserver comes back, at least. The promises are checked all
+	// the time, and once at least.
+	Lasts time.Duration
+	// Meanwhile, if not nil, is called once a second while the apiserver is away.
+	Meanwhile func()
+}
+
+// figures are the times that an outage took.
+type figures struct {
+	verdict, recent, any, away, write, ready, served time.Duration
+	rounds                                           int
+}
+
+// TestPromises takes the apiserver away by a fault. After the verdict of Sluice, writes and reads that must be recent fail at once,
+// reads of any version come from the cache and tell their age, and watches stay open; after the end all is as before.
+func (o *Outage) TestPromises(t *testing.T, fault Fault) {
+	if fault.Lacking != "" {
+		t.Skip(fault.Lacking)
+	}
+	o.Sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	o.awaitRules(t)
+	harness.Eventually(t, "the cache serves", func() error { return o.fromCache(t.Context(), "?resourceVersion=0", "") })
+	open := o.openWatches(t)
+
+	var f figures
+	began := time.Now()
+	end := sync.OnceFunc(fault.Begin(t, o.Plane))
+	defer end()
+	harness.Eventually(t, "Sluice knows that the apiserver is away", func() error {
+		if ready, err := o.Sluice.AdminGet("/readyz?verbose"); err == nil && !strings.Contains(ready, "[-]upstream") {
+			return fmt.Errorf("readyz: %s", ready)
+		}
+		return nil
+	})
+	f.verdict = time.Since(began)
+	o.away(t, &f)
+	f.away = time.Since(began)
+	for _, w := range open {
+		if w.hasEnded() {
+			t.Error("a watch has ended while the apiserver was away")
+		}
+	}
+
+	end()
+	back := time.Now()
+	name := "back-" + strings.ToLower(fault.Name)
+	harness.Eventually(t, "a write succeeds again", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err := o.Sluice.Client("admin").CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: name}}, metav1.CreateOptions{})
+		return err
+	})
+	f.write = time.Since(back)
+	harness.Eventually(t, "Sluice is ready again", func() error { _, err := o.Sluice.AdminGet("/readyz"); return err })
+	f.ready = time.Since(back)
+	harness.Eventually(t, "the cache serves recent reads again", func() error { return o.fromCache(t.Context(), "", "") })
+	f.served = time.Since(back)
+	went := o.goOn(t, open, name)
+	if went < len(open) && !fault.restarts {
+		t.Errorf("%d of %d watches ended after the apiserver came back", len(open)-went, len(open))
+	}
+	t.Logf("%s for %.0f s: verdict after %.1f s; %d rounds of requests; slowest refusal %.3f s, slowest read of any version %.3f s; "+
+		"all of %d watches stayed, %d went on; after the end a write succeeded in %.1f s, ready in %.1f s, recent reads from the cache in %.1f s",
+		fault.Name, f.away.Seconds(), f.verdict.Seconds(), f.rounds, f.recent.Seconds(), f.any.Seconds(),
+		len(open), went, f.write.Seconds(), f.ready.Seconds(), f.served.Seconds())
+}
+
+// away checks the promises again and again.
+func (o *Outage) away(t *testing.T, f *figures) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for until := time.Now().Add(o.Lasts); !t.Failed() && (f.rounds == 0 || time.Now().Before(until)); f.rounds++ {
+		for name, q := range map[string]harness.Request{
+			"a write":             {Method: http.MethodPost, Path: path, Body: []byte(`{"metadata":{"name":"a"}}`), Header: http.Header{"Content-Type": {"application/json"}}},
+			"a most recent list":  {Path: path},
+			"a most recent get":   {Path: path + "/kube-root-ca.crt"},
+			"a most recent watch": {Path: path + "?watch=1"},
+			"an unknown token":    {Path: path + "?resourceVersion=0", Header: http.Header{"Authorization": {"Bearer unknown"}}},
+		} {
+			asked := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), patience) // a request that waits for the apiserver may never end
+			got, err := o.Sluice.Raw("admin").Do(ctx, q)
+			cancel()
+			f.recent = max(f.recent, time.Since(asked))
+			if err != nil || got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" {
+				t.Errorf("%s, %d rounds after the verdict: %+v, %v", name, f.rounds, got, err)
+			}
+		}
+		asked := time.Now()
+		err := o.fromCache(t.Context(), "?resourceVersion=0", "s ago")
+		f.any = max(f.any, time.Since(asked))
+		if err != nil {
+			t.Errorf("a list of any version, %d rounds after the verdict: %v", f.rounds, err)
+		}
+		if o.Meanwhile != nil {
+			o.Meanwhile()
+		}
+		<-tick.C
+	}
+}
+
+// fromCache makes a list, which the cache must serve with a warning that has a text.
+func (o *Outage) fromCache(ctx context.Context, query, warning string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	got, err := o.Sluice.Raw("admin").Get(ctx, path+query, "application/json")
+	switch {
+	case err != nil:
+		return err
+	case got.Status != http.StatusOK || !strings.HasPrefix(got.Header.Get("Sluice-Source"), "cache"):
+		return fmt.Errorf("%d from %q: %s", got.Status, got.Header.Get("Sluice-Source"), got.Body)
+	case !strings.Contains(got.Header.Get("Warning"), warning):
+		return fmt.Errorf("no warning tells the age: %q", got.Header.Get("Warning"))
+	}
+	return nil
+}
+
+// openWatch is a watch that is being read.
+type openWatch struct {
+	names chan string   // of the objects that it shows
+	ended chan struct{} // closed at its end
+}
+
+func (w *openWatch) hasEnded() bool {
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// sees reports whether the watch shows an object whose name begins so, before it ends.
+func (w *openWatch) sees(name string) bool {
+	for n := range w.names {
+		if strings.HasPrefix(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// openWatches opens watches that the cache serves.
+func (o *Outage) openWatches(t *testing.T) (open []*openWatch) {
+	t.Helper()
+	client := o.Sluice.Client("admin").CoreV1().ConfigMaps(namespace)
+	list, err := client.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range watches {
+		w, err := client.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Stop)
+		r := &openWatch{names: make(chan string, 100), ended: make(chan struct{})}
+		go func() {
+			defer close(r.ended)
+			defer close(r.names)
+			for e := range w.ResultChan() {
+				if m, ok := e.Object.(*corev1.ConfigMap); ok {
+					r.names <- m.Name
+				}
+			}
+		}()
+		open = append(open, r)
+	}
+	return open
+}
+
+// goOn returns how many watches show an object. In place of one that has ended, its client lists and watches again.
+func (o *Outage) goOn(t *testing.T, open []*openWatch, name string) (went int) {
+	t.Helper()
+	for _, w := range open {
+		if w.sees(name) {
+			went++
+		}
+	}
+	if went < len(open) {
+		o.openWatches(t)
+	}
+	return went
+}
+
+// awaitRules waits until no change of access rules counts any more: what Sluice has read of RBAC at its start is a change, and
+// one that lasts counts again within ten seconds.
+func (o *Outage) awaitRules(t *testing.T) {
+	t.Helper()
+	counted, since := 0.0, time.Now()
+	harness.Eventually(t, "access rules no longer change", func() error {
+		m, err := o.Sluice.Metrics()
+		if err != nil {
+			return err
+		}
+		if n := m.Sum("sluice_access_rule_changes_total"); n == 0 || n != counted {
+			counted, since = n, time.Now()
+		}
+		if quiet := time.Since(since); quiet < 11*time.Second {
+			return fmt.Errorf("%v changes, the last %v ago", counted, quiet)
+		}
+		return nil
+	})
+}
