@@ -76,10 +76,3 @@ func TestAppendCompactRefusesDeepNesting(t *testing.T) {
 		checkCompact(t, []byte(strings.Repeat(`[`, n)))
 	}
 }
-
-func FuzzAppendCompact(f *testing.F) {
-	for _, s := range []string{fields, `[1, "a", {"b": null}]`, "\"\u2028\"", `{"a":{}}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) { checkCompact(t, b) })
-}

@@ -49,7 +49,7 @@ func (keeps projector) appendValue(dst []byte, v Value, n *projection.Node) (_ [
 			dst = append(dst, m.val...)
 		}
 	}
-	return closeProjected(dst, start, '{', '}'), !m.bad
+	return Enclose(dst, start, '{', '}'), !m.bad
 }
 
 // partial reports whether the paths of a node lead into the value.
@@ -73,11 +73,11 @@ func (keeps projector) appendElements(dst []byte, v Value, n *projection.Node) (
 			dst = append(dst, element...)
 		}
 	}
-	return closeProjected(dst, start, '[', ']'), true
+	return Enclose(dst, start, '[', ']'), true
 }
 
-// closeProjected turns the members or elements after start, each behind a comma, into an object or array.
-func closeProjected(dst []byte, start int, open, end byte) []byte {
+// Enclose turns the members or elements after start, each behind a comma, into an object or array.
+func Enclose(dst []byte, start int, open, end byte) []byte {
 	if len(dst) == start {
 		return append(dst, open, end)
 	}

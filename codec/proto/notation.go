@@ -35,7 +35,7 @@ func (to notation) openObject(dst []byte) []byte {
 // closeObject ends an object of n members, which are everything after start. In CBOR more than 23 members are moved.
 func (to notation) closeObject(dst []byte, start, n int) []byte {
 	if to == asJSON {
-		return closeJSON(dst, start, '{', '}')
+		return json.Enclose(dst, start, '{', '}')
 	}
 	return setHead(dst, start, cbor.Map, n)
 }
@@ -64,17 +64,7 @@ func (to notation) closeList(dst []byte, start int) []byte {
 	if to == asCBOR {
 		return dst
 	}
-	return closeJSON(dst, start, '[', ']')
-}
-
-// closeJSON turns the members or elements after start, each preceded by a comma, into an object or
-// array.
-func closeJSON(dst []byte, start int, open, end byte) []byte {
-	if len(dst) == start {
-		return append(dst, open, end)
-	}
-	dst[start] = open
-	return append(dst, end)
+	return json.Enclose(dst, start, '[', ']')
 }
 
 // appendComma appends the separator before an element.

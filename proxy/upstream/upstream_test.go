@@ -305,14 +305,6 @@ func TestWrapCountsRequestsByPurpose(t *testing.T) {
 	for _, rt := range []http.RoundTripper{u.Authenticated, u.Anonymous, u.Upgrades, u.OnBehalf, u.OnBehalfUpgrades, u.Self} {
 		a.send(t, rt, nil)
 	}
-	closed := m.Watch("", "v1", "pods")
-	if n := testutil.ToFloat64(m.open.WithLabelValues("", "v1", "pods")); n != 1 {
-		t.Errorf("%v open watches, want 1", n)
-	}
-	closed()
-	if n := testutil.ToFloat64(m.open.WithLabelValues("", "v1", "pods")); n != 0 {
-		t.Errorf("%v open watches after the end, want 0", n)
-	}
 	a.Close()
 	u.Close()
 	if _, err := u.Self.RoundTrip(httptest.NewRequest(http.MethodGet, a.URL, nil)); err == nil {
