@@ -1,6 +1,7 @@
 package bookmark
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,12 +34,13 @@ func Typed(template []byte) (Encoder, error) {
 	if template == nil {
 		return func(dst []byte, _ string, _ bool) ([]byte, error) { return dst, ErrNoTemplate }, nil
 	}
-	before, after, ok := cutMetadata(template)
-	if !ok {
+	metadata := json.Value(template).Get("metadata")
+	if metadata.Kind() != json.Object {
 		return nil, ErrNoTemplate
 	}
+	before, after, _ := bytes.Cut(template, metadata)
 	own := map[string]string{}
-	if v, ok := json.Value(template).Get("metadata", "annotations", appsv1.DeprecatedTemplateGeneration).Text(); ok {
+	if v, ok := metadata.Get("annotations", appsv1.DeprecatedTemplateGeneration).Text(); ok {
 		own[appsv1.DeprecatedTemplateGeneration] = v
 	}
 	plain := annotationsMember(own)
@@ -64,22 +66,4 @@ func annotationsMember(annotations map[string]string) []byte {
 	}
 	b, _ := stdjson.Marshal(annotations) // strings cannot fail
 	return append([]byte(`,"annotations":`), b...)
-}
-
-// cutMetadata splits an object around the value of its metadata.
-func cutMetadata(obj []byte) (before, after []byte, ok bool) {
-	part := &before
-	for key, v := range json.Value(obj).Members {
-		*part = append(*part, ',')
-		*part = append(json.AppendString(*part, key), ':')
-		if string(key) == "metadata" && !ok {
-			ok, part = true, &after
-			continue
-		}
-		*part = append(*part, v...)
-	}
-	if ok {
-		before[0] = '{'
-	}
-	return before, append(after, '}'), ok
 }

@@ -36,13 +36,7 @@ func (t *target) matchesResponse(resp *http.Response) bool {
 
 // matches reports whether an object, whose end may be missing, has the target's shape.
 func (t *target) matches(object json.Value) bool {
-	kind := ""
-	for name, value := range object.Members {
-		if string(name) == "kind" {
-			kind, _ = value.Text()
-			break
-		}
-	}
+	kind, _ := object.Get("kind").Text()
 	switch t.format.Shape {
 	case codec.Table:
 		return kind == "Table" || kind == "Status"
