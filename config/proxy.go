@@ -52,46 +52,15 @@ func (d Destination) String() string {
 
 var errDestination = errors.New("not host:port")
 
-// ParseDestination parses host:port, as RFC 9110 defines the target of a CONNECT. It refuses texts
-// that another parser could understand differently: user names, paths, zones, signs, leading zeros, and
-// numbers that are no IP address in its usual form.
+// ParseDestination parses host:port, as RFC 9110 defines the target of a CONNECT.
 func ParseDestination(s string) (Destination, error) {
 	host, port, err := net.SplitHostPort(s)
-	if err != nil {
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || portErr != nil || n == 0 || host == "" {
 		return Destination{}, errDestination
 	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || n == 0 || strconv.FormatUint(n, 10) != port {
-		return Destination{}, errDestination
-	}
-	d := Destination{Port: uint16(n)}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip.Zone() != "" || ip.Is6() != strings.HasPrefix(s, "[") {
-			return Destination{}, errDestination
-		}
-		d.Host = ip.Unmap().String()
-		return d, nil
+		host = ip.Unmap().String()
 	}
-	d.Host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if strings.HasPrefix(s, "[") || !dnsName(d.Host) {
-		return Destination{}, errDestination
-	}
-	return d, nil
-}
-
-// dnsName reports whether s, in lower case, is a DNS name. One whose last label begins with a digit
-// could be an IPv4 address in a form that inet_aton accepts.
-func dnsName(s string) bool {
-	const maxName, maxLabel = 253, 63
-	if len(s) > maxName {
-		return false
-	}
-	labels := strings.Split(s, ".")
-	for _, label := range labels {
-		if label == "" || len(label) > maxLabel || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			return false
-		}
-	}
-	last := labels[len(labels)-1][0]
-	return last < '0' || last > '9'
+	return Destination{strings.ToLower(strings.TrimSuffix(host, ".")), uint16(n)}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/proxy/clients"
 	"sluice/proxy/limits"
@@ -189,48 +188,6 @@ func (m *Metrics) wrote(r *http.Request, info *request.Info, code int, sent, enc
 	labels := []string{verbOf(r, info), group, version, resource, info.Outcome.Source}
 	m.bytes.WithLabelValues(append(labels, "sent")...).Add(float64(sent))
 	m.bytes.WithLabelValues(append(labels, "encoded")...).Add(float64(encoded))
-}
-
-// activity shows whether a resource is in use.
-type activity struct {
-	counted float64 // requests that have finished, and events sent
-	open    float64 // watches
-}
-
-// activity returns the activity of each resource that has series.
-func (m *Metrics) activity() map[schema.GroupVersionResource]activity {
-	r := prometheus.NewRegistry()
-	r.MustRegister(m.total)
-	for _, metric := range m.reads.Resources() {
-		r.MustRegister(metric)
-	}
-	all := map[schema.GroupVersionResource]activity{}
-	families, _ := r.Gather() // without what cannot be gathered
-	for _, family := range families {
-		for _, series := range family.GetMetric() {
-			labels := map[string]string{}
-			for _, l := range series.GetLabel() {
-				labels[l.GetName()] = l.GetValue()
-			}
-			gvr := schema.GroupVersionResource{Group: labels["group"], Version: labels["version"], Resource: labels["resource"]}
-			if gvr.Resource != "" && gvr.Version != other {
-				a := all[gvr]
-				a.counted += series.GetCounter().GetValue()
-				a.open += series.GetGauge().GetValue()
-				all[gvr] = a
-			}
-		}
-	}
-	return all
-}
-
-// forget deletes the series of a resource.
-func (m *Metrics) forget(r schema.GroupVersionResource) {
-	labels := prometheus.Labels{"group": r.Group, "version": r.Version, "resource": r.Resource}
-	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec, m.bytes.MetricVec,
-		m.avoided.MetricVec) {
-		metric.DeletePartialMatch(labels)
-	}
 }
 
 func kindOf(info *request.Info) string {

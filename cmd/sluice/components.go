@@ -69,7 +69,6 @@ func (c *components) background() []task {
 		c.followHeaderNames,     // in which the apiserver reads who a caller is
 		c.access.Authorizer.Run, // follows RBAC objects
 		c.resources.Run,         // fills stores, and watches for them
-		c.gateway.SweepMetrics,  // forgets resources that are gone
 		c.followMemory,          // divides the memory that stores leave
 		c.guardMemory,           // keeps what the process uses within its memory
 		c.status.Run,            // samples the metrics

@@ -1,13 +1,7 @@
 package limits
 
 import (
-	"context"
-	"crypto/tls"
-	"errors"
-	"io"
 	"net"
-	"os"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,28 +23,9 @@ func Sampled(log *zap.Logger) *zap.Logger {
 func (m *HandshakeMetrics) Failed(listener string, log *zap.Logger) func(c net.Conn, err error) {
 	failures := Sampled(log)
 	return func(c net.Conn, err error) {
-		reason := reasonOf(err)
 		if m != nil {
-			m.errors.WithLabelValues(listener, reason).Inc()
+			m.errors.WithLabelValues(listener).Inc()
 		}
-		failures.Info("TLS handshake failed", zap.Stringer("remote", c.RemoteAddr()), zap.String("reason", reason), zap.Error(err))
+		failures.Info("TLS handshake failed", zap.Stringer("remote", c.RemoteAddr()), zap.Error(err))
 	}
-}
-
-// reasonOf returns why a handshake has failed, as it stands in the metric and the log.
-func reasonOf(err error) string {
-	alert, isOp := errors.AsType[*net.OpError](err)
-	_, isHeader := errors.AsType[tls.RecordHeaderError](err)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case isHeader:
-		return "not-tls"
-	case isOp && alert.Op == "remote error": // the client does not accept the certificate, or something else
-		return "rejected"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
-		errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "closed"
-	}
-	return "mismatched" // or the client breaks the protocol
 }

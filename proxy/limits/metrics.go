@@ -55,9 +55,8 @@ type HandshakeMetrics struct{ errors *prometheus.CounterVec }
 func NewHandshakeMetrics(r prometheus.Registerer) *HandshakeMetrics {
 	m := &HandshakeMetrics{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_tls_handshake_errors_total",
-		Help: `TLS handshakes of clients that failed, at the listener "api", "admin" or "proxy": "closed", "timeout" or ` +
-			`"rejected" by the client, "not-tls", "mismatched" (no version or algorithm in common).`,
-	}, []string{"listener", "reason"})}
+		Help: `TLS handshakes of clients that failed, at the listener "api", "admin" or "proxy". The log says why.`,
+	}, []string{"listener"})}
 	r.MustRegister(m.errors)
 	return m
 }

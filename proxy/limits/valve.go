@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 const (
@@ -98,7 +100,7 @@ func Used(limit int64) func() int64 {
 		samples[i].Name = name
 	}
 	group := cgroupOf("/proc/self/cgroup", "/sys/fs/cgroup")
-	if most, err := group.limit(); err != nil || most > 2*limit {
+	if most, err := memlimit.FromCgroup(); err != nil || most > 2*uint64(limit) {
 		group = ""
 	}
 	return func() int64 {
@@ -132,14 +134,6 @@ func cgroupOf(file, root string) cgroup {
 		}
 	}
 	return ""
-}
-
-// limit returns the limit of the cgroup in bytes.
-func (c cgroup) limit() (int64, error) {
-	if most, err := c.number("memory.max"); err == nil {
-		return most, nil
-	}
-	return c.number("memory.limit_in_bytes")
 }
 
 var errNoCgroup = errors.New("no memory cgroup")

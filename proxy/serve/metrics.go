@@ -42,11 +42,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Resources returns the metrics whose labels name a resource.
-func (m *Metrics) Resources() []*prometheus.MetricVec {
-	return append(m.watches.Resources(), m.passing.MetricVec)
-}
-
 // Outcomes of a read that counts.
 type passResult string
 

@@ -39,11 +39,6 @@ func NewMetrics(r prometheus.Registerer, labels []string) *Metrics {
 	return m
 }
 
-// Resources returns the metrics whose labels name a resource.
-func (m *Metrics) Resources() []*prometheus.MetricVec {
-	return []*prometheus.MetricVec{m.watchers.MetricVec, m.events.MetricVec, m.waits.MetricVec}
-}
-
 // counters are the metrics of one watch.
 type counters struct {
 	watchers prometheus.Gauge
