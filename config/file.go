@@ -239,6 +239,9 @@ type Authorization struct {
 	// "authentication.kubernetes.io/*", where the "*" stands for any rest. Access reviews leave them out, so that the pods
 	// of a DaemonSet, each with a token of its own, share them. Do not set it if an authorization webhook looks at them.
 	IgnoredExtra []string `json:"ignoredExtra,omitempty"`
+	// AllowedNamespaces lists the callers who receive, in answer to a list or watch across namespaces that they may not make, the
+	// objects of the namespaces that they may read, as do those who send the header "Sluice-Namespaces: allowed".
+	AllowedNamespaces Callers `json:"allowedNamespaces,omitempty"`
 }
 
 // Cache configures and limits the watch cache.

@@ -48,6 +48,7 @@ func (f *File) problems() []Problem {
 		p.check(rest != "" && !strings.Contains(rest, "*"), fmt.Sprintf("authorization.ignoredExtra[%d]", i),
 			fmt.Sprintf("%q is not a key, such as \"authentication.kubernetes.io/pod-uid\", or a prefix followed by *", key))
 	}
+	f.Authorization.AllowedNamespaces.validate(&p, "authorization.allowedNamespaces")
 	p.check(f.Tracing.Endpoint == "" || httpURL(f.Tracing.Endpoint), "tracing.endpoint", "is not an http or https URL")
 	u, err := url.Parse(f.Tracing.Endpoint)
 	p.check(err != nil || u.User == nil && u.RawQuery == "", "tracing.endpoint",

@@ -220,6 +220,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	}
 	c.access = &auth.Access{Authenticator: authenticator, Authorizer: auth.NewAuthorizer(o)}
 	c.access.SetStaleFor(file.Authorization.StaleFor.Duration)
+	c.access.SetSome(file.Authorization.AllowedNamespaces.Match)
 	return nil
 }
 

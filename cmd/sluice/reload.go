@@ -103,5 +103,6 @@ func (c *components) reload(file *config.File) {
 	c.access.Authenticator.SetTokenTTL(file.Authentication.TokenTTL.Duration)
 	c.access.Authorizer.SetTTLs(file.Authorization.AllowTTL.Duration, file.Authorization.DenyTTL.Duration)
 	c.access.SetStaleFor(file.Authorization.StaleFor.Duration)
+	c.access.SetSome(file.Authorization.AllowedNamespaces.Match)
 	c.resources.SetProofCost(proofCost(file.Cache.Proofs))
 }

@@ -110,6 +110,8 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	changed.Authorization.StaleFor.Duration++
 	changed.Authorization.DenyTTL.Duration++
 	changed.Authorization.WatchRecheck.Duration++
+	some := &changed.Authorization.AllowedNamespaces
+	some.Users, some.Groups, some.UserAgents = []string{"a"}, []string{"b"}, []string{"c"}
 	changed.Authentication.TokenTTL.Duration++
 	changed.Cache.Proofs.CorePercent++
 	changed.Cache.Proofs.BytesPerSecond++
@@ -117,7 +119,8 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	*changed.Cache.EncodedBytes++
 	changed.Log.Level, changed.DebugHeaders = "debug", true
 	reload, restart := config.Changes(old, changed)
-	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.staleFor", "authorization.watchRecheck", "cache.encodedBytes",
+	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.staleFor", "authorization.watchRecheck",
+		"authorization.allowedNamespaces.users", "authorization.allowedNamespaces.groups", "authorization.allowedNamespaces.userAgents", "cache.encodedBytes",
 		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.seats", "log.level", "compression.watches", "debugHeaders"}
 	if !slices.Equal(reload, want) || len(restart) > 0 {
 		t.Errorf("reloaded %q\nothers %q", reload, restart)

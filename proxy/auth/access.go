@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,8 @@ import (
 type Access struct {
 	Authenticator *Authenticator
 	Authorizer    *Authorizer
+
+	some atomic.Pointer[func(user string, groups []string, agent string) bool] // see SetSome
 }
 
 // SetStaleFor changes how long the last results are used for reads of any version while the apiserver cannot be asked.
@@ -47,11 +50,16 @@ func (a *Access) MayRead(r *http.Request, read *request.Read) (bool, error) {
 	if err != nil || got != authorizer.DecisionAllow {
 		return false, err
 	}
-	info.Decision = request.Decision{Verdict: request.Allow, Reason: why}
+	decided(info, u, why)
+	return true, nil
+}
+
+// decided takes note of a read that u may make.
+func decided(info *request.Info, u user.Info, reason string) {
+	info.Decision = request.Decision{Verdict: request.Allow, Reason: reason}
 	if info.Impersonates && info.Impersonated == nil {
 		info.Impersonated = u
 	}
-	return true, nil
 }
 
 // MayWrite reports whether the caller of r may update or patch an object that the read selects, or its status. It is to be called
@@ -157,7 +165,9 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 		if err != nil {
 			return nil, err
 		}
-		allowed = got == authorizer.DecisionAllow
+		if allowed = got == authorizer.DecisionAllow; read.Namespaces != nil {
+			return a.stillSome(r.Context(), u, read, allowed)
+		}
 	}
 	if allowed && read.Unwritten {
 		mayWrite, err := a.mayWrite(r.Context(), u, read)
@@ -169,9 +179,13 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 	if allowed {
 		return nil, nil
 	}
+	return revoked(read), nil
+}
+
+func revoked(read *request.Read) *apierrors.StatusError {
 	denied := apierrors.NewForbidden(read.GroupResource(), read.RequiredName(), nil)
 	denied.ErrStatus.Message = message.Revoked.Say()
-	return denied, nil
+	return denied
 }
 
 // Notify calls f soon after changes of RBAC objects, until stop is called. f must not block.

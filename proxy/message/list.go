@@ -24,6 +24,8 @@ var (
 		"correct the framing of the body (Transfer-Encoding: chunked)"}
 	BadProjection = Message{"impossible-projection", "objects have no such projection: %v",
 		"correct keep or drop in the Accept header"}
+	BadNamespaces = Message{"invalid-namespaces", "the header Sluice-Namespaces has another value than \"allowed\"",
+		"correct it or leave it out"}
 	Unnamed = Message{"unnamed-caller", "the gateway cannot name the caller to the apiserver: %s",
 		"use a bearer token, which passes as it is"}
 )
@@ -51,7 +53,12 @@ var (
 		"watch again from the last version, which then passes to the apiserver"}
 	NotProven = Message{"not-proven", "the initial events could not be proven to be recent in time",
 		"watch again; if it repeats, see whether the apiserver answers"}
-	Discarded = Message{"history-discarded", "the history of this resource version was discarded, as by a restore of etcd",
+	SomeNamespaces = Message{"some-namespaces", "this shows only the namespaces that you may read",
+		"ask whoever grants rights for more"}
+	NotHereYet = Message{"some-namespaces-not-yet", "the cache cannot show the namespaces that you may read at the moment (%s)",
+		"try again later, or read one namespace"}
+	NamespacesChanged = Message{"some-namespaces-changed", "the namespaces that you may read have changed", "list again"}
+	Discarded         = Message{"history-discarded", "the history of this resource version was discarded, as by a restore of etcd",
 		"list again"}
 )
 
@@ -83,9 +90,9 @@ var (
 // All are the messages.
 var All = []Message{
 	TooMuch, NoSeat, NoPlace, PassBudget,
-	Ambiguous, TooManyHeaders, SlowBody, BadBody, BadProjection, Unnamed,
+	Ambiguous, TooManyHeaders, SlowBody, BadBody, BadProjection, BadNamespaces, Unnamed,
 	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, RightsChanged, Revoked,
-	TooSlow, Unwritable, NotProven, Discarded,
+	TooSlow, Unwritable, NotProven, SomeNamespaces, NotHereYet, NamespacesChanged, Discarded,
 	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
 	ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding,
 }

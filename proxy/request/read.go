@@ -40,8 +40,10 @@ type Read struct {
 	schema.GroupVersionResource
 	Namespace string // empty for all namespaces and for cluster-scoped resources
 	Name      string // of the object that the path names; empty for all objects
-	Labels    labels.Selector
-	Fields    fields.Selector
+	// Namespaces, in ascending order, are the only ones whose objects the read shows, of Namespaces themselves these; nil for all.
+	Namespaces []string
+	Labels     labels.Selector
+	Fields     fields.Selector
 	// Unwritten reports whether the caller may neither update nor patch the objects, and is therefore shown a part of them.
 	Unwritten bool
 	// Legacy reports whether the read is a watch by its deprecated path. The apiserver authorizes it
@@ -121,6 +123,27 @@ func mostRequirements(selector string) int {
 	return n
 }
 
+// NamespacesHeader is the request header that asks, by the value NamespacesAllowed, for the objects of the namespaces that the caller
+// may read, in answer to a list or watch across namespaces that it may not make.
+const (
+	NamespacesHeader  = "Sluice-Namespaces"
+	NamespacesAllowed = "allowed"
+)
+
+// In returns the read of one namespace by which a part of a list or watch across namespaces is authorized. Of Namespaces
+// themselves it is a get.
+func (r *Read) In(namespace string) *Read {
+	one := *r
+	one.Namespace = namespace
+	if r.OfNamespaces() {
+		one.Verb, one.Namespace, one.Name, one.Fields = "get", "", namespace, fields.Everything()
+	}
+	return &one
+}
+
+// OfNamespaces reports whether the read is of Namespaces.
+func (r *Read) OfNamespaces() bool { return r.Group == "" && r.Resource == "namespaces" }
+
 // RequiredName returns the name that the path or the field selector requires, as the apiserver's
 // RequestInfo has it; empty if neither does. On a deprecated path only the path counts.
 func (r *Read) RequiredName() string {
@@ -132,7 +155,12 @@ func (r *Read) RequiredName() string {
 
 // Whole reports whether the read selects every object of the resource in all namespaces.
 func (r *Read) Whole() bool {
-	return r.Verb != "get" && r.Namespace == "" && r.Name == "" && r.Labels.Empty() && r.Fields.Empty()
+	return r.Across() && r.Namespaces == nil && r.Labels.Empty() && r.Fields.Empty()
+}
+
+// Across reports whether the read is a list or watch of the objects of all namespaces, or of a resource that has none.
+func (r *Read) Across() bool {
+	return r.Verb != "get" && r.Namespace == "" && r.Name == ""
 }
 
 func requiredName(f fields.Selector) string {

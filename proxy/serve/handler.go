@@ -77,7 +77,7 @@ func New(o Options) *Handler {
 		options: o,
 		plans: plan.Options{
 			Resources: o.Resources, Access: o.Access, Indexes: o.Encoded, Strict: o.Strict, Features: o.Features, Policies: o.Policies,
-			Projected: o.Metrics.projected,
+			Projected: o.Metrics.projected, Shown: plan.NewShown(),
 		},
 		lists: list.Server{Encoded: o.Encoded, CPU: o.CPU},
 		watches: watch.Server{
@@ -153,9 +153,12 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 	}
 	switch passes := err.(type) {
 	case outcome.Pass:
-		if refused := refuseShard(p, passes); h.options.Features.ShardSelector && refused != nil {
+		switch refused := refuseShard(p, passes); {
+		case p.Some():
+			err = h.refuseSome(r.Context(), p, q, passes)
+		case h.options.Features.ShardSelector && refused != nil:
 			err = refused
-		} else if !h.options.Away() {
+		case !h.options.Away():
 			err = h.afford(r.Context(), p, q, passes)
 		}
 	case outcome.Forwarded:

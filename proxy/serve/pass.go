@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -8,7 +9,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"k8s.io/apiserver/pkg/storage"
+
 	"sluice/codec/negotiate"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -54,6 +58,37 @@ func shortenWatch(r *http.Request, info *request.Info) *http.Request {
 	return r
 }
 
+// refuseSome decides about a read of some namespaces that the cache cannot show for the reason: at the apiserver it would get a 403.
+// It waits for a store that is being filled or stalls, and returns errAgain, or tells the client to list again, or later. A read that
+// the cache never shows passes.
+func (h *Handler) refuseSome(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) error {
+	switch reason {
+	case outcome.VersionBeforeHistory:
+		return tooOld(reason)
+	case outcome.VersionNotReached:
+		return &outcome.Refused{Reason: reason,
+			Err: storage.NewTooLargeResourceVersionError(p.Version, p.Resource.Store.Snapshot().Version, response.RetryAfter)}
+	case resources.NotInSync, outcome.NotProvenInTime:
+		if q.reason == "" && !q.Away {
+			q.reason = reason
+			ctx, cancel := context.WithDeadline(ctx, q.deadline())
+			defer cancel()
+			if h.awaitRecovery(ctx, p, q, reason) {
+				return errAgain
+			}
+		}
+	case resources.NotRunning, resources.StoresTooLarge:
+	default:
+		return reason
+	}
+	return &outcome.Refused{Reason: reason, Err: response.NewUnavailable(message.NotHereYet.Say(reason))}
+}
+
+func tooOld(reason outcome.Pass) error {
+	return &outcome.Refused{Reason: reason,
+		Err: apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
+}
+
 // refuseShard returns the refusal of a sharded read that must not pass for the reason, nil if it may
 // pass. A page or watch follows a list of the shard from here, but an apiserver without the
 // feature gate would ignore the selector and send the whole resource. The answer tells the client to list
@@ -65,8 +100,7 @@ func refuseShard(p *plan.Plan, reason outcome.Pass) error {
 	follows := p.Verb == negotiate.Watch || p.Options.Continue != ""
 	switch {
 	case reason == outcome.VersionBeforeHistory:
-		return &outcome.Refused{Reason: reason,
-			Err: apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
+		return tooOld(reason)
 	case follows && (reason == resources.NotInSync || reason == outcome.NotProvenInTime || reason == outcome.VersionNotReached):
 		return &outcome.Refused{Reason: reason, Err: apierrors.NewTooManyRequests("storage is (re)initializing", response.RetryAfter)}
 	}

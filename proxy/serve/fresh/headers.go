@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/codec/negotiate"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/outcome"
@@ -45,6 +46,9 @@ func (h Head) Set(header http.Header) {
 	}
 	if f := p.Format.Format(); f.Partial() {
 		header.Add("Warning", fmt.Sprintf("299 - %q", "objects are partial: "+string(f.Projection)))
+	}
+	if p.Some() {
+		header.Add("Warning", fmt.Sprintf("299 - %q", message.SomeNamespaces.Say()))
 	}
 	header.Set("Content-Type", p.Format.ContentType(p.Verb == negotiate.Watch))
 }

@@ -30,7 +30,7 @@ func newContents(p *plan.Plan, state *cache.Snapshot, work *flowcontrol.Work) (*
 	s.Keys.From = max(s.Keys.From, p.PageStart)
 	limit := int(p.Options.Limit)
 	if s.Filter == nil {
-		l.runs, l.count, l.bytes = state.Runs(s.Keys), state.Count(s.Keys), plan.StoredBytes(state, s.Keys)
+		l.runs, l.count, l.bytes = state.Runs(s.Keys), state.Count(s.Keys), s.StoredBytes(state)
 		if limit == 0 || l.count <= limit {
 			return l, nil
 		}
@@ -69,14 +69,15 @@ func (l *contents) selectRuns(all iter.Seq[tree.Run], limit int, work *flowcontr
 	return last, nil
 }
 
-// continueAfter sets the continue token if keys that the apiserver would read follow the last one of
-// the page, whether they match the selectors of the list or not (wire.md 4.5).
+// continueAfter sets the continue token if visible keys that the apiserver would read follow the last one
+// of the page, whether they match the selectors of the list or not (wire.md 4.5).
 func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snapshot) error {
 	rest := tree.Range{From: last + "\x00", To: p.Selection.Keys.To}
-	remaining := int64(state.Count(rest))
+	all, byIndex := p.Selection.Count(state, rest)
+	remaining := int64(all)
 	// The apiserver indexes built-in resources by the same field as the store, and only their newest state (wire.md 4.5).
 	indexed := p.Selection.Indexed != nil && p.Match != plan.MatchExact && p.Resource.Resource.Style == codec.Typed
-	if remaining == 0 || indexed && state.CountByIndex(*p.Selection.Indexed, rest) == 0 {
+	if remaining == 0 || indexed && byIndex == 0 {
 		return nil
 	}
 	if p.Selection.Filter == nil {

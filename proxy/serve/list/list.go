@@ -36,6 +36,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err != nil {
 		return err
 	}
+	p.ShownAt(state.Version)
 	work := s.CPU.Work(r.Context(), p.Info.Waits(), p.Examined(state))
 	defer work.Rest()
 	if err := work.Next(); err != nil {
@@ -46,7 +47,8 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		return err
 	}
 	if p.Selection.Filter != nil && p.Selection.Indexed == nil && p.Options.Limit == 0 {
-		p.Info.Scanned = int64(state.Count(p.Selection.Keys) - l.count)
+		all, _ := p.Selection.Count(state, p.Selection.Keys)
+		p.Info.Scanned = int64(all - l.count)
 	}
 	head := fresh.Head{Attempt: a, Plan: p, Reason: reason, Version: state.Version}
 	out := body.New(w, head, work, response.Accepted(r.Header), encode.Growth*l.bytes)

@@ -83,22 +83,24 @@ func (p *Plan) limited(bytes, each int64) int64 {
 // bytes estimates the stored bytes of the objects that a read selects, from the average object, and those that
 // the apiserver reads besides. The indexes that it needs are kept in a budget.
 func (s *Selection) bytes(state *cache.Snapshot, indexes *tree.Budget) int64 {
+	all, indexed := s.Count(state, s.Keys)
 	switch {
 	case s.Indexed != nil:
-		return int64(state.CountByIndex(*s.Indexed, s.Keys)) * AverageBytes(state)
+		return int64(indexed) * AverageBytes(state)
 	case s.terms.Empty():
-		return StoredBytes(state, s.Keys)
+		return s.StoredBytes(state)
 	}
 	var selected int64
-	for run := range state.Select(s.terms, s.Keys, indexes) {
+	for run := range s.candidates(state, indexes) {
 		selected += int64(run.Len())
 	}
-	return selected*AverageBytes(state) + int64(state.Count(s.Keys))*scanBytes
+	return selected*AverageBytes(state) + int64(all)*scanBytes
 }
 
-// StoredBytes estimates the stored bytes of the objects in a range from the average object.
-func StoredBytes(state *cache.Snapshot, keys tree.Range) int64 {
-	return state.Bytes() * int64(state.Count(keys)) / int64(max(state.Len(), 1))
+// StoredBytes estimates the stored bytes of the visible objects in the range from the average object.
+func (s *Selection) StoredBytes(state *cache.Snapshot) int64 {
+	all, _ := s.Count(state, s.Keys)
+	return state.Bytes() * int64(all) / int64(max(state.Len(), 1))
 }
 
 // Examined estimates the stored bytes of the objects that must be looked at to show a state; 0 without one.
@@ -107,11 +109,11 @@ func (p *Plan) Examined(state *cache.Snapshot) int64 {
 	case state == nil:
 		return 0
 	case p.Selection.Filter == nil:
-		return p.limited(StoredBytes(state, p.Selection.Keys), AverageBytes(state))
+		return p.limited(p.Selection.StoredBytes(state), AverageBytes(state))
 	case p.Selection.Indexed != nil:
 		return p.Selection.bytes(state, p.Indexes)
 	}
-	return StoredBytes(state, p.Selection.Keys) // a page ends after some that match
+	return p.Selection.StoredBytes(state) // a page ends after some that match
 }
 
 // AverageBytes returns the stored bytes of an average object.

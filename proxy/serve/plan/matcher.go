@@ -18,6 +18,8 @@ type matcher struct {
 	fields []requirement
 	shards *shards    // nil for any
 	keys   tree.Range // of a watch in the scope of an index, which does not restrict keys
+	// visible are the only keys, see Selection; nil for all.
+	visible []tree.Range
 }
 
 // requirement is one term of a field selector.
@@ -59,7 +61,7 @@ func newMatcher(f selectableFields, byLabels labels.Selector, byFields apifields
 
 // Match implements tree.Filter.
 func (m *matcher) Match(o *tree.Object) bool {
-	if !m.keys.Contains(o.Key) {
+	if !m.keys.Contains(o.Key) || m.visible != nil && !contain(m.visible, o.Key) {
 		return false
 	}
 	for _, r := range m.fields {

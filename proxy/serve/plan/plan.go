@@ -49,7 +49,8 @@ type Plan struct {
 	Indexes   *tree.Budget // in which the selection keeps indexes
 
 	resources Resources
-	cost      *Cost // nil until it is estimated
+	cost      *Cost                // nil until it is estimated
+	shown     func(version uint64) // nil if nobody asks later
 }
 
 // Resources finds the cached resources.
@@ -73,6 +74,8 @@ type Access interface {
 	MayRead(r *http.Request, read *request.Read) (bool, error)
 	// MayWrite reports whether the caller may update or patch an object that the read selects, or its status.
 	MayWrite(r *http.Request, read *request.Read) (bool, error)
+	// MayReadSome returns a read that the caller may not make, with the namespaces in which it may, if it asks for these, else nil.
+	MayReadSome(r *http.Request, read *request.Read) (*request.Read, error)
 }
 
 // Features are served even if the apiserver does not support them. The zero value has none.
@@ -93,6 +96,8 @@ type Options struct {
 	Policies []Policy
 	// Projected counts the reads that have a policy; see NewPolicyMetric.
 	Projected *prometheus.CounterVec
+	// Shown remembers which namespaces lists have shown; nil remembers none.
+	Shown *Shown
 }
 
 // Match says which versions of a resource may answer a read, in the terms of the API concepts
@@ -132,6 +137,9 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	if err := p.parseOptions(); err != nil {
 		return p, err
 	}
+	if !o.Strict && badNamespaces(r) && p.Verb != negotiate.Get {
+		return p, &outcome.Refused{Err: apierrors.NewBadRequest(message.BadNamespaces.Say())}
+	}
 	if info.User == "" { // the apiserver may know the caller, and then answers with as much as the cache would
 		return p, outcome.NotReviewed
 	}
@@ -143,17 +151,24 @@ func (o *Options) Authorize(r *http.Request, p *Plan) error {
 	if _, reason := o.Resources.Look(p.Read.GroupVersionResource); reason == resources.Excluded {
 		return outcome.Pass(reason) // it passes in any case, and the apiserver authorizes it
 	}
-	switch allowed, err := o.Access.MayRead(r, p.Read); {
+	allowed, err := o.Access.MayRead(r, p.Read)
+	switch {
 	case err != nil:
 		return outcome.NotReviewed
-	case !allowed:
+	case !allowed && o.Strict:
 		return outcome.NotAllowed
+	case !allowed:
+		if err := o.authorizeSome(r, p); err != nil {
+			return err
+		}
+	}
+	switch {
 	case p.LargeSelector: // after the review: only reads that the apiserver would answer count for the budget of what passes
 		return outcome.LargeSelector
 	case r.Header.Get("Origin") != "":
 		return outcome.OtherOrigin
 	}
-	return nil
+	return o.follow(r, p)
 }
 
 // Resolve completes an authorized plan, or returns why the read passes. It waits for a store that is being filled, at
@@ -193,6 +208,9 @@ func (p *Plan) lookup(ctx context.Context, from Resources, deadline time.Time) e
 	scoped := (p.Read.Namespace == "" || namespaced) && (p.Read.Namespace != "" || !namespaced || p.Read.Name == "")
 	if !scoped {
 		return outcome.WrongScope
+	}
+	if p.Some() && !namespaced && !p.Read.OfNamespaces() {
+		return outcome.NotAllowed
 	}
 	return nil
 }
@@ -269,7 +287,7 @@ func (p *Plan) selectObjects() error {
 		return &outcome.Refused{Err: bad}
 	}
 	paged := p.Options.Limit > 0 || p.Options.Continue != ""
-	if err != nil || paged && p.Selection.narrowed {
+	if err != nil || paged && p.Selection.narrowed && !p.Some() {
 		return outcome.UnservedOptions
 	}
 	return nil
@@ -278,9 +296,9 @@ func (p *Plan) selectObjects() error {
 // sharded reports whether the read has a shard selector. A get ignores it.
 func (q *Query) sharded() bool { return q.Options.ShardSelector != "" && q.Verb != negotiate.Get }
 
-// OnlyHere reports whether the apiserver may ignore the shard selector of the read, which then should not pass.
+// OnlyHere reports whether the read should not pass: the apiserver may ignore its shard selector, or refuses what it shows.
 func (p *Plan) OnlyHere() bool {
-	return p.sharded() && (p.Resource == nil || !p.Resource.SelectsShards)
+	return p.Some() || p.sharded() && (p.Resource == nil || !p.Resource.SelectsShards)
 }
 
 // Key returns the key of the object that a get names.

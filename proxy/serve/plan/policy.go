@@ -48,7 +48,10 @@ func (p *Plan) applyPolicy(r *http.Request, o *Options) error {
 	shows := func(what string) {
 		o.Projected.WithLabelValues(policy.Resource.Group, policy.Resource.Resource, what).Inc()
 	}
-	mayWrite, err := o.Access.MayWrite(r, p.Read)
+	mayWrite, err := p.Some(), error(nil) // they may have rights in one of the namespaces
+	if !mayWrite {
+		mayWrite, err = o.Access.MayWrite(r, p.Read)
+	}
 	switch {
 	case err != nil:
 		return outcome.NotReviewed

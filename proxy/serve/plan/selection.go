@@ -23,6 +23,7 @@ type Selection struct {
 	Filter   tree.Filter       // what keys and indexed do not select already; nil for everything
 	narrowed bool              // a field selector narrows it to a name or a namespace
 	Shards   *metav1.ShardInfo // of the metadata of a list; nil without a shard selector
+	visible  []tree.Range      // in key order, the only ones whose keys are shown; nil for all. The filter has them, too.
 }
 
 // selectableFields are the fields that field selectors can name for a resource.
@@ -37,7 +38,7 @@ type selectableFields interface {
 // another error if the apiserver would refuse a selector.
 func newSelection(r *codec.Resource, f selectableFields, read *request.Read, shardSelector string) (Selection, error) {
 	s := Selection{Keys: tree.Namespace(read.Namespace), Scope: cache.Scope{Namespace: read.Namespace}}
-	if read.Labels.Empty() && read.Fields.Empty() && shardSelector == "" {
+	if read.Labels.Empty() && read.Fields.Empty() && shardSelector == "" && read.Namespaces == nil {
 		return s, nil
 	}
 	m, err := newMatcher(f, read.Labels, read.Fields)
@@ -50,7 +51,8 @@ func newSelection(r *codec.Resource, f selectableFields, read *request.Read, sha
 		}
 		s.Shards = &metav1.ShardInfo{Selector: m.shards.selector}
 	}
-	s.Filter = m
+	s.visible = visible(read)
+	s.Filter, m.visible = m, s.visible
 	s.terms = m.terms()
 	s.narrow(r.Namespaced, read.Namespace, read.Fields)
 	s.useIndex(f, m)
@@ -120,17 +122,58 @@ func (s *Selection) Runs(state *cache.Snapshot, budget *tree.Budget) iter.Seq[tr
 	if s.Filter == nil {
 		return state.Runs(s.Keys)
 	}
-	var candidates iter.Seq[tree.Run]
-	if s.Indexed != nil {
-		candidates = state.RunsByIndex(*s.Indexed, s.Keys)
-	} else {
-		candidates = state.Select(s.terms, s.Keys, budget)
-	}
 	return func(yield func(tree.Run) bool) {
-		for run := range candidates {
+		for run := range s.candidates(state, budget) {
 			if !yield(run.Matching(s.Filter)) {
 				return
 			}
 		}
 	}
+}
+
+// candidates yields runs of all selected objects, and perhaps others, out of the index of the store or by the terms.
+func (s *Selection) candidates(state *cache.Snapshot, budget *tree.Budget) iter.Seq[tree.Run] {
+	return func(yield func(tree.Run) bool) {
+		for keys := range s.parts(s.Keys) {
+			runs := state.Select(s.terms, keys, budget)
+			if s.Indexed != nil {
+				runs = state.RunsByIndex(*s.Indexed, keys)
+			}
+			for run := range runs {
+				if !yield(run) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// parts yields the parts of a range of keys that are visible.
+func (s *Selection) parts(keys tree.Range) iter.Seq[tree.Range] {
+	return func(yield func(tree.Range) bool) {
+		if s.visible == nil {
+			yield(keys)
+			return
+		}
+		for _, part := range s.visible {
+			part.From = max(part.From, keys.From)
+			if keys.To != "" {
+				part.To = min(part.To, keys.To)
+			}
+			if part.From < part.To && !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns the number of visible keys in a range, and of those that the index of the store has for the selection, if it is by it.
+func (s *Selection) Count(state *cache.Snapshot, keys tree.Range) (all, indexed int) {
+	for part := range s.parts(keys) {
+		all += state.Count(part)
+		if s.Indexed != nil {
+			indexed += state.CountByIndex(*s.Indexed, part)
+		}
+	}
+	return all, indexed
 }

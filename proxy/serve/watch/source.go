@@ -75,6 +75,7 @@ func (s *source) openState(ctx context.Context, a *fresh.Attempt) (err error) {
 	if s.state, s.cursor, err = p.Resource.Store.ListAndWatch(p.Selection.Scope); err != nil {
 		return outcome.Pass(resources.NotInSync)
 	}
+	p.ShownAt(s.state.Version)
 	s.initialEventsEnd = s.state.Version
 	if deferred {
 		s.initialEventsEnd = unproven

@@ -250,7 +250,8 @@ type access struct {
 	Mu      sync.Mutex // guards the fields below once a request runs
 	Allowed bool       // for new requests
 	Failed  error
-	still   bool // for open watches
+	Some    []string // the namespaces of reads that are not allowed; nil for none
+	still   bool     // for open watches
 	err     error
 	Hangs   bool // rechecks end with their context
 	rules   map[*func()]struct{}
@@ -265,6 +266,18 @@ func (a *access) MayRead(*http.Request, *request.Read) (bool, error) {
 
 // MayWrite implements Access.
 func (a *access) MayWrite(*http.Request, *request.Read) (bool, error) { return a.Writes, nil }
+
+// MayReadSome implements Access.
+func (a *access) MayReadSome(_ *http.Request, read *request.Read) (*request.Read, error) {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	if a.Some == nil {
+		return nil, nil
+	}
+	some := *read
+	some.Namespaces = a.Some
+	return &some, nil
+}
 
 // Allow makes new requests allowed.
 func (a *access) Allow() {

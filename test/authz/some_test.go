@@ -1,0 +1,329 @@
+package authz
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"sluice/test/harness"
+)
+
+// tenant is a caller that asks for the namespaces that it may read, and the subject of its rights.
+type tenant struct {
+	name    string
+	groups  []string
+	subject rbacv1.Subject
+}
+
+var tenants = []tenant{
+	{"some-user", nil, user("some-user")},
+	{"some-member", []string{"some-others", "some-group"}, group("some-group")},
+	{"system:serviceaccount:a:some", nil, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: "some", Namespace: "a"}},
+	{"some-\u00fcser \"x\"", []string{"system:unauthenticated"}, user("some-\u00fcser \"x\"")},
+	{"some-nobody", nil, user("some-nobody-else")},
+}
+
+// header returns the headers of the requests of a tenant.
+func (u *tenant) header(accept string) http.Header {
+	h := impersonating(u.name, u.groups...)
+	h.Set("Accept", accept)
+	h.Set("Sluice-Namespaces", "allowed")
+	return h
+}
+
+// rights are the rules of roles. Some allow only a part of the reads.
+var rights = map[string]rbacv1.PolicyRule{
+	"read":      {Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps", "namespaces"}},
+	"list":      {Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
+	"watch":     {Verbs: []string{"watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
+	"one":       {Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"one"}},
+	"namespace": {Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"namespaces"}},
+	"all":       {Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
+	"other":     {Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"pods"}},
+}
+
+// places are namespaces in which tenants get and lose rights.
+type places struct {
+	names  []string
+	bound  []string // "namespace/binding"
+	random *rand.Rand
+}
+
+func newPlaces(t *testing.T, random *rand.Rand, n int) *places {
+	p := &places{random: random}
+	c := apiserver.Client("admin")
+	for name, rule := range rights {
+		role := &rbacv1.ClusterRole{ObjectMeta: named("some-" + name), Rules: []rbacv1.PolicyRule{rule}}
+		if _, err := c.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = c.RbacV1().ClusterRoles().Delete(context.WithoutCancel(t.Context()), role.Name, metav1.DeleteOptions{})
+		})
+	}
+	for range n {
+		ns := apiserver.Namespace(t)
+		p.names = append(p.names, ns)
+		for _, name := range []string{"one", "two", "three"} {
+			m := &corev1.ConfigMap{ObjectMeta: named(name), Data: map[string]string{"of": ns}}
+			m.Labels = map[string]string{"app": []string{"x", "y"}[random.IntN(2)]}
+			if _, err := c.CoreV1().ConfigMaps(ns).Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return p
+}
+
+// change binds tenants to rights in some namespaces, and takes others.
+func (p *places) change(t *testing.T) {
+	t.Helper()
+	c := apiserver.Client("admin").RbacV1()
+	roles := slices.Sorted(maps.Keys(rights))
+	for range 1 + p.random.IntN(2*len(p.names)) {
+		u, ns := tenants[p.random.IntN(len(tenants)-1)], p.names[p.random.IntN(len(p.names))]
+		role := roles[p.random.IntN(len(roles))]
+		b := &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "some-"}, Subjects: []rbacv1.Subject{u.subject},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "some-" + role},
+		}
+		got, err := c.RoleBindings(ns).Create(t.Context(), b, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.bound = append(p.bound, ns+"/"+got.Name)
+	}
+	for range p.random.IntN(len(p.bound)/2 + 1) {
+		i := p.random.IntN(len(p.bound))
+		ns, name, _ := strings.Cut(p.bound[i], "/")
+		if err := c.RoleBindings(ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.bound = slices.Delete(p.bound, i, i+1)
+	}
+}
+
+// someReads are lists and watches across namespaces. NAMESPACE stands for one.
+var someReads = []struct{ resource, query, accept string }{
+	{"configmaps", "", "application/json"},
+	{"configmaps", "resourceVersion=0", "application/json"},
+	{"configmaps", "", "application/vnd.kubernetes.protobuf"},
+	{"configmaps", "resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"},
+	{"configmaps", "", "application/json;as=Table;g=meta.k8s.io;v=v1"},
+	{"configmaps", "resourceVersion=0&labelSelector=app%3Dx", "application/json"},
+	{"configmaps", "fieldSelector=metadata.name%3Done", "application/json"},
+	{"configmaps", "resourceVersion=0&fieldSelector=metadata.namespace%3DNAMESPACE", "application/json"},
+	{"configmaps", "fieldSelector=metadata.namespace%3DNAMESPACE&limit=1", "application/json"},
+	{"configmaps", "limit=2", "application/json"},
+	{"configmaps", "limit=3&labelSelector=app%3Dy", "application/vnd.kubernetes.protobuf"},
+	{"configmaps", "limit=1", "application/json;as=Table;g=meta.k8s.io;v=v1"},
+	{"configmaps", "watch=1&timeoutSeconds=1&resourceVersion=0", "application/json"},
+	{"configmaps", "watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Done", "application/json"},
+	{"configmaps", "watch=1&timeoutSeconds=2&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1", "application/json"},
+	{"namespaces", "", "application/json"},
+	{"namespaces", "limit=1", "application/json"},
+	{"namespaces", "watch=1&timeoutSeconds=1&resourceVersion=0", "application/json"},
+}
+
+func TestReadsOfSomeNamespacesAreTheUnionOfTheirAnswers(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	p := newPlaces(t, rand.New(rand.NewPCG(seed, 0)), 8)
+	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/namespaces", "namespaces.v1")
+	var shown, refused atomic.Int64
+	for range 4 {
+		p.change(t)
+		var reads errgroup.Group
+		reads.SetLimit(10)
+		for _, u := range tenants {
+			for _, read := range someReads {
+				read.query = strings.ReplaceAll(read.query, "NAMESPACE", p.names[0])
+				reads.Go(func() error {
+					var n int
+					ctx, cancel := context.WithTimeout(t.Context(), settled)
+					defer cancel()
+					err := harness.Poll(ctx, func() error {
+						got, err := u.readAll(t.Context(), read.resource, read.query, read.accept)
+						if err != nil {
+							return err
+						}
+						want, err := p.union(t.Context(), u, read.resource, read.query, read.accept)
+						if diff := cmp.Diff(want, got); err == nil && diff != "" {
+							err = fmt.Errorf("-apiserver +sluice\n%s", diff)
+						}
+						n = len(got.Objects)
+						return err
+					})
+					if shown.Add(int64(n)); n == 0 {
+						refused.Add(1)
+					}
+					if err != nil {
+						t.Errorf("%s: %s?%s as %s: %v", u.name, read.resource, read.query, read.accept, err)
+					}
+					return nil
+				})
+			}
+		}
+		_ = reads.Wait()
+	}
+	if shown.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d objects shown, %d reads refused or empty", shown.Load(), refused.Load())
+	}
+}
+
+// settled is enough time for every change of rights to count.
+const settled = time.Minute
+
+// answered is what a tenant sees of a read.
+type answered struct {
+	Code    int
+	Message string
+	Objects []string
+}
+
+// union returns the answers of the apiserver to a read in each namespace.
+func (p *places) union(ctx context.Context, u tenant, resource, query, accept string) (whole answered, err error) {
+	names := append([]string{"a", "b"}, p.names...)
+	parts := make([]answered, len(names))
+	values, _ := url.ParseQuery(query)
+	values.Del("limit")
+	var reads errgroup.Group
+	for i, ns := range names {
+		path := "/api/v1/namespaces/" + ns + "/" + resource + "?" + values.Encode()
+		if resource == "namespaces" {
+			path = "/api/v1/namespaces/" + ns
+		}
+		reads.Go(func() (err error) {
+			parts[i], _, err = u.read(ctx, apiserver.Raw("admin"), path, accept)
+			return err
+		})
+	}
+	err = reads.Wait()
+	for _, one := range parts {
+		if one.Code == http.StatusOK {
+			whole.Code, whole.Objects = one.Code, append(whole.Objects, one.Objects...)
+		}
+	}
+	if whole.Code == 0 && err == nil {
+		whole, _, err = u.read(ctx, apiserver.Raw("admin"), "/api/v1/"+resource+"?"+query, accept)
+	}
+	slices.Sort(whole.Objects)
+	return whole, err
+}
+
+// readAll reads all pages through Sluice. It fails if a page shows that others follow which are not visible.
+func (u *tenant) readAll(ctx context.Context, resource, query, accept string) (whole answered, err error) {
+	values, _ := url.ParseQuery(query)
+	for {
+		page, meta, err := u.read(ctx, sluice.Raw("admin"), "/api/v1/"+resource+"?"+values.Encode(), accept)
+		if err != nil || page.Code != http.StatusOK {
+			return page, err
+		}
+		if limit := values.Get("limit"); limit != "" && (fmt.Sprint(len(page.Objects)) > limit || meta.Continue != "" && fmt.Sprint(len(page.Objects)) != limit) ||
+			meta.RemainingItemCount != nil || values.Get("continue") != "" && len(page.Objects) == 0 && !values.Has("labelSelector") {
+			return page, fmt.Errorf("a page has %d objects, then %v", len(page.Objects), meta)
+		}
+		whole.Code, whole.Objects = page.Code, append(whole.Objects, page.Objects...)
+		if meta.Continue == "" {
+			slices.Sort(whole.Objects)
+			return whole, nil
+		}
+		values.Set("continue", meta.Continue)
+	}
+}
+
+// read reads a list or page, an object, or a watch until it ends.
+func (u *tenant) read(ctx context.Context, from *harness.RawClient, path, accept string) (a answered, meta metav1.ListMeta, err error) {
+	resp, err := from.Do(ctx, harness.Request{Path: path, Header: u.header(accept)})
+	if err != nil {
+		return a, meta, err
+	}
+	if a.Code = resp.Status; a.Code != http.StatusOK {
+		var status metav1.Status
+		if strings.Contains(resp.Header.Get("Content-Type"), "json") {
+			err = json.Unmarshal(resp.Body, &status)
+		}
+		a.Message = status.Message
+		return a, meta, err
+	}
+	if strings.Contains(accept, "protobuf") {
+		list := &corev1.ConfigMapList{}
+		_, _, err := scheme.Codecs.UniversalDeserializer().Decode(resp.Body, nil, list)
+		for _, m := range list.Items {
+			a.add(m)
+		}
+		return a, list.ListMeta, err
+	}
+	for in := json.NewDecoder(bytes.NewReader(resp.Body)); ; {
+		var text struct {
+			Type     string
+			Object   any
+			Kind     string
+			Metadata metav1.ListMeta
+			Items    []any
+			Rows     []struct {
+				Cells  []any
+				Object any
+			}
+		}
+		var object map[string]any
+		raw := json.RawMessage{}
+		if err := in.Decode(&raw); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return a, meta, err
+		}
+		if err := errors.Join(json.Unmarshal(raw, &text), json.Unmarshal(raw, &object)); err != nil {
+			return a, meta, err
+		}
+		meta = text.Metadata
+		switch {
+		case text.Type == "ADDED":
+			a.add(text.Object)
+		case text.Type == "BOOKMARK":
+		case text.Type != "":
+			return a, meta, fmt.Errorf("an event is %s", raw)
+		case text.Kind == "Namespace":
+			a.add(object)
+		default:
+			for _, item := range text.Items {
+				a.add(item)
+			}
+			for _, row := range text.Rows { // the age may differ
+				a.add(map[string]any{"cells": row.Cells[:2], "of": row.Object})
+			}
+		}
+	}
+}
+
+// add adds an object, without the kind that items of lists lack.
+func (a *answered) add(object any) {
+	if o, ok := object.(map[string]any); ok {
+		delete(o, "kind")
+		delete(o, "apiVersion")
+	}
+	text, _ := json.Marshal(object)
+	a.Objects = append(a.Objects, string(text))
+}
