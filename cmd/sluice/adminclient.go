@@ -31,6 +31,8 @@ type adminClient struct {
 	address, caFile, serverName, tokenFile string
 	timeout                                time.Duration
 	pod                                    pod
+	found                                  bool   // no address says how a pod is reached
+	ca, token                              []byte // nil: none
 }
 
 // prepare gives a command the flags of the client.
@@ -43,7 +45,7 @@ func (c *adminClient) prepare(command *cobra.Command) *pflag.FlagSet {
 	c.pod.register(set)
 	set.DurationVar(&c.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
 	command.PreRun = func(*cobra.Command, []string) {
-		if isPlugin() && !set.Changed("address") && os.Getenv("SLUICE_ADDRESS") == "" {
+		if c.found = !set.Changed("address") && os.Getenv("SLUICE_ADDRESS") == ""; c.found && isPlugin() {
 			c.pod.at = cmp.Or(c.pod.at, c.pod.namespace())
 		}
 	}
@@ -54,6 +56,27 @@ func (c *adminClient) prepare(command *cobra.Command) *pflag.FlagSet {
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// authenticate reads the CA of the listener and the token of the reader: of the flags, or else of the namespace of the pod.
+func (c *adminClient) authenticate(ctx context.Context) (err error) {
+	if c.caFile != "" {
+		if c.ca, err = os.ReadFile(c.caFile); err != nil {
+			return fmt.Errorf("--ca-file: %w", err)
+		}
+	}
+	if c.tokenFile != "" {
+		if c.token, err = os.ReadFile(c.tokenFile); err != nil {
+			return fmt.Errorf("--token-file: %w", err)
+		}
+	}
+	if c.found && c.pod.at != "" && c.ca == nil && c.token == nil {
+		if c.ca, c.token, err = c.pod.viewer(ctx); c.ca != nil {
+			namespace, _, _ := strings.Cut(c.pod.at, "/")
+			c.address, c.serverName = "https://127.0.0.1:"+adminPort, cmp.Or(c.serverName, "sluice."+namespace+".svc")
+		}
+	}
+	return err
 }
 
 // ask returns the answer of a path.
@@ -68,7 +91,7 @@ func (c *adminClient) ask(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	encrypted := r.URL.Scheme == "https" || c.pod.at == "" && loopback(r.URL.Hostname()) // nothing but TLS authenticates a pod
-	if c.tokenFile != "" && !encrypted {
+	if c.token != nil && !encrypted {
 		return nil, errors.New("--token-file: the token would be sent unencrypted; use https")
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.serverName}}
@@ -78,22 +101,14 @@ func (c *adminClient) ask(ctx context.Context, path string) ([]byte, error) {
 			return c.pod.dial(ctx, cmp.Or(r.URL.Port(), adminPort))
 		}
 	}
-	if c.caFile != "" {
-		ca, err := os.ReadFile(c.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("--ca-file: %w", err)
-		}
+	if c.ca != nil {
 		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, fmt.Errorf("%s has no certificate", c.caFile)
+		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(c.ca) {
+			return nil, fmt.Errorf("%s has no certificate", cmp.Or(c.caFile, "the ConfigMap "+caConfigMap))
 		}
 	}
-	if c.tokenFile != "" {
-		token, err := os.ReadFile(c.tokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("--token-file: %w", err)
-		}
-		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	if c.token != nil {
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(c.token)))
 	}
 	resp, err := transport.RoundTrip(r)
 	if err != nil {
@@ -168,6 +183,9 @@ func getAll[T any](ctx context.Context, c adminClient, path string, q url.Values
 	brief, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	asked, err := c.pod.ready(brief)
+	if err == nil {
+		err = c.authenticate(brief)
+	}
 	if err != nil {
 		return nil, nil, c.explain(err)
 	}

@@ -105,6 +105,9 @@ func (f *bundleFlags) run(ctx context.Context, out, log io.Writer) error {
 // collect returns all parts. It fails without a status.
 func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 	parts := bundleParts()
+	if err := f.authenticate(ctx); err != nil {
+		return nil, f.explain(err)
+	}
 	for i := range parts {
 		p := &parts[i]
 		p.text, p.err = f.ask(ctx, p.path)

@@ -66,7 +66,6 @@ type task func(context.Context) error
 func (c *components) background() []task {
 	return append([]task{
 		c.health.Run,            // asks the apiserver for its version
-		c.followHeaderNames,     // in which the apiserver reads who a caller is
 		c.access.Authorizer.Run, // follows RBAC objects
 		c.resources.Run,         // fills stores, and watches for them
 		c.followMemory,          // divides the memory that stores leave
@@ -103,6 +102,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	}); err != nil {
 		return nil, err
 	}
+	c.followers = append(c.followers, func(ctx context.Context) error { return c.upstream.FollowHeaderNames(ctx, log.Named("upstream")) })
 	c.health = upstream.NewHealth(c.upstream, log.Named("upstream"))
 	metrics.registry.MustRegister(c.upstream.Clock.Metric())
 	if err := c.setAccess(file, log, metrics); err != nil {

@@ -11,9 +11,6 @@ import (
 	"sluice/config"
 )
 
-// kubernetesLogger is the name of the logger of the Kubernetes libraries.
-const kubernetesLogger = "kubernetes"
-
 // newLogger returns the logger of the process, and its level, which may change. It also becomes the
 // logger of the Kubernetes libraries, for warnings and errors only.
 func newLogger(c config.Log) (*zap.Logger, zap.AtomicLevel, error) {
@@ -33,6 +30,6 @@ func newLogger(c config.Log) (*zap.Logger, zap.AtomicLevel, error) {
 	if err != nil {
 		return nil, level, fmt.Errorf("log: %w", err)
 	}
-	klog.SetLogger(zapr.NewLogger(log.Named(kubernetesLogger).WithOptions(zap.IncreaseLevel(zap.WarnLevel))))
+	klog.SetLogger(zapr.NewLogger(log.Named("kubernetes").WithOptions(zap.IncreaseLevel(zap.WarnLevel))))
 	return log, level, nil
 }

@@ -12,7 +12,9 @@ import (
 	"sync"
 
 	"github.com/spf13/pflag"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -123,6 +125,29 @@ func (p *pod) ready(ctx context.Context) (names []string, err error) {
 		return nil, fmt.Errorf("no pod with %s is ready in %s: name the namespace of Sluice with --pod", podLabel, p.at)
 	}
 	return names, nil
+}
+
+// The names of deploy/ in the namespace of Sluice: of the ConfigMap with its CA, and of the service account of readers.
+const caConfigMap, viewerAccount = "sluice-ca", "sluice-viewer"
+
+// viewer returns the CA of the pods in their namespace, and a token that may read their pages and nothing else: that of the
+// kubeconfig never reaches a pod. A namespace without the CA has neither, as listeners on loopback need none.
+func (p *pod) viewer(ctx context.Context) (ca, token []byte, err error) {
+	_, client, err := p.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	namespace, _, _ := strings.Cut(p.at, "/")
+	var m corev1.ConfigMap
+	var t authenticationv1.TokenRequest
+	err = client.Get().Namespace(namespace).Resource("configmaps").Name(caConfigMap).Do(ctx).Into(&m)
+	if apierrors.IsNotFound(err) {
+		return nil, nil, nil
+	}
+	if err == nil {
+		err = client.Post().Namespace(namespace).Resource("serviceaccounts").Name(viewerAccount).SubResource("token").Body(&t).Do(ctx).Into(&t)
+	}
+	return []byte(m.Data["ca.crt"]), []byte(t.Status.Token), err
 }
 
 // forwarded is a connection to a port of a pod.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -33,13 +34,20 @@ import (
 func startForwarding(t *testing.T) string {
 	t.Helper()
 	mux, asked := http.NewServeMux(), make(chan bool)
+	viewed := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer of-the-viewer" {
+			t.Errorf("a pod was sent %q", got)
+		}
+		fmt.Fprint(w, `{"kind": "Status", "state": "well", "resources": []}`)
+	}))
+	t.Cleanup(viewed.Close)
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("labelSelector") != podLabel {
 			t.Errorf("lists %s", r.URL)
 		}
 		var items []string
 		for i, ready := range map[string][]string{
-			"one": {"True", "False"}, "two": {"True", "True"}, "three": {"True", "True", "True"},
+			"one": {"True", "False"}, "two": {"True", "True"}, "three": {"True", "True", "True"}, "viewed": {"True"}, "unviewed": {"True"},
 		}[r.PathValue("namespace")] {
 			items = append(items, fmt.Sprintf(`{"metadata":{"name":"sluice-%d"},"status":{"conditions":[{"type":"Ready","status":%q}]}}`, i, ready))
 		}
@@ -78,7 +86,11 @@ func startForwarding(t *testing.T) string {
 		if data.Headers().Get(corev1.StreamType) == corev1.StreamTypeError {
 			failures, data = data, failures
 		}
-		if to, err := net.Dial("tcp", "127.0.0.1:"+data.Headers().Get(corev1.PortHeader)); err != nil {
+		address := "127.0.0.1:" + data.Headers().Get(corev1.PortHeader)
+		if address == "127.0.0.1:"+adminPort {
+			address = viewed.Listener.Addr().String()
+		}
+		if to, err := net.Dial("tcp", address); err != nil {
 			fmt.Fprint(failures, "cannot connect: ", err)
 			_ = data.Close()
 			_ = failures.Close()
@@ -88,6 +100,19 @@ func startForwarding(t *testing.T) string {
 			defer to.Close()
 		}
 		<-c.CloseChan()
+	})
+	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/configmaps/sluice-ca", func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.PathValue("namespace"), "viewed") {
+			http.NotFound(w, r)
+			return
+		}
+		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: viewed.Certificate().Raw})
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]string{"ca.crt": string(ca)}})
+	})
+	mux.HandleFunc("POST /api/v1/namespaces/viewed/serviceaccounts/sluice-viewer/token", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","status":{"token":"of-the-viewer"}}`)
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -130,6 +155,26 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 		c := adminClient{address: "http://" + unused.Addr().String(), timeout: time.Minute, pod: pod{at: at, kubeconfig: kubeconfig}}
 		if _, err := c.ask(t.Context(), "/"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", at, err, want)
+		}
+	}
+}
+
+// TestInstallationsSayHowTheirPodsAreReached: by the CA and a token of their namespace, which is sent to nobody without a
+// certificate for it.
+func TestInstallationsSayHowTheirPodsAreReached(t *testing.T) {
+	kubeconfig := startForwarding(t)
+	for _, tt := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"--pod=viewed", "--tls-server-name=example.com"}, 0}, // as in the certificate
+		{[]string{"--pod=viewed/sluice-0", "--tls-server-name=example.com"}, 0},
+		{[]string{"--pod=viewed"}, exitUnknown},
+		{[]string{"--pod=viewed", "--address=https://127.0.0.1:" + adminPort}, exitUnknown}, // which needs --ca-file
+		{[]string{"--pod=unviewed", "--tls-server-name=example.com"}, exitUnknown},
+	} {
+		if out, code := execute(t, append([]string{"status", "--kubeconfig", kubeconfig}, tt.args...)...); code != tt.code {
+			t.Errorf("%q: exit %d, want %d: %s", tt.args, code, tt.code, out)
 		}
 	}
 }

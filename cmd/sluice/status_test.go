@@ -174,7 +174,7 @@ func TestTokensAreNotSentUnencrypted(t *testing.T) {
 		"http://127.0.0.1:1": false, "http://localhost:1": false, "http://[::1]:1": false, "https://127.0.0.1:1": false,
 	} {
 		for _, at := range []string{"", "one/sluice-0"} {
-			c := adminClient{address: address, tokenFile: writeFile(t, "token", "sesame"), timeout: time.Minute}
+			c := adminClient{address: address, token: []byte("sesame"), timeout: time.Minute}
 			c.pod = pod{at: at, kubeconfig: kubeconfigFor(t, "https://127.0.0.1:1", "")}
 			want := refused || at != "" && strings.HasPrefix(address, "http:")
 			if _, err := c.ask(t.Context(), "/"); err == nil || strings.Contains(err.Error(), "unencrypted") != want {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -54,8 +53,4 @@ func restConfig(path, context string) (*rest.Config, error) {
 // userAgent returns the User-Agent of Sluice's own requests.
 func userAgent() string {
 	return fmt.Sprintf("sluice/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
-}
-
-func (c *components) followHeaderNames(ctx context.Context) error {
-	return c.upstream.FollowHeaderNames(ctx, c.log.Named("upstream"))
 }

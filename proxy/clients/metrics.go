@@ -44,9 +44,8 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descWould, descCost} {
-		ch <- d
-	}
+	ch <- descWould
+	ch <- descCost
 }
 
 // Collect implements prometheus.Collector.

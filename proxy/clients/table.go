@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // The bounds of a Table. 2,048 rows take less than 4 MiB.
@@ -50,25 +52,15 @@ func NewTable() *Table {
 
 // Run lets open watches be counted every few seconds until ctx ends. It always returns nil.
 func (t *Table) Run(ctx context.Context) error {
-	tick := time.NewTicker(watchesEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			t.NextTurn()
-		}
-	}
+	wait.NonSlidingUntilWithContext(ctx, func(context.Context) { t.NextTurn() }, watchesEvery)
+	return nil
 }
 
 // NextTurn begins a turn.
 func (t *Table) NextTurn() { t.turn.Add(1) }
 
 // Turn changes every few seconds: then the writer of a watch adds its counts.
-func (t *Table) Turn() uint32 {
-	return t.turn.Load()
-}
+func (t *Table) Turn() uint32 { return t.turn.Load() }
 
 // now is never 0, which stands for never.
 func (t *Table) now() time.Duration { return max(time.Since(t.start), 1) }

@@ -263,7 +263,7 @@ func TestResourcesAreNotCalledServedInAnOutage(t *testing.T) {
 		p.registry.MustRegister(reviews)
 		up := p.options.Upstream
 		p.sample(true)
-		for _, want := range []struct{ cell, state string }{{"any version only", stateAway}, {"served", stateWell}, {"served", stateUnsure}} {
+		for _, want := range []struct{ cell, state string }{{"any version only", stateAway}, {"served", stateWell}, {"served", "unsure"}} {
 			p.options.Upstream = up
 			if want.state == stateAway {
 				p.options.Upstream = func() Upstream { return away }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"sluice/proxy/clients"
 	"sluice/proxy/limits"
@@ -85,18 +86,12 @@ func NewSampler(o Options) *Sampler {
 
 // Run takes a point of each series every step until ctx ends. It always returns nil.
 func (s *Sampler) Run(ctx context.Context) error {
-	t := time.NewTicker(step)
-	defer t.Stop()
-	for {
+	wait.NonSlidingUntilWithContext(ctx, func(context.Context) {
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.sample(true)
-		s.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+	}, step)
+	return nil
 }
 
 // Facts returns the facts of now, or of a moment ago.
@@ -186,12 +181,7 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 	for of, n := range now.reasons {
 		reasons[of.reason] += increase(n, base.reasons[of])
 	}
-	most := 0.0
-	for reason, n := range reasons {
-		if n > most {
-			f.PassedBecause, most = reason, n
-		}
-	}
+	f.PassedBecause = most(reasons)
 	s.resources(f, r, now, base)
 	f.Limits = s.limits(r)
 	return f
@@ -287,12 +277,10 @@ func (s *Sampler) forget() {
 
 // times returns the times of a store.
 func (s *Sampler) times(name string) *storeTimes {
-	t := s.stores[name]
-	if t == nil {
-		t = &storeTimes{}
-		s.stores[name] = t
+	if s.stores[name] == nil {
+		s.stores[name] = &storeTimes{}
 	}
-	return t
+	return s.stores[name]
 }
 
 // count notes when the counter of mismatches has grown.

@@ -9,23 +9,14 @@ import (
 	"sluice/proxy/fault"
 )
 
-// The states of a Sluice.
+// States that are not only of one rule.
 const (
-	stateStopping   = "stopping"
-	stateStarting   = "starting"
-	stateAway       = "away"
-	stateWrong      = "wrong"
-	stateOverloaded = "overloaded"
-	stateUnsure     = "unsure"
-	stateRestricted = "restricted"
-	stateStalled    = "stalled"
-	stateFilling    = "filling"
-	statePassing    = "passing"
-	stateOutdated   = "outdated"
-	stateLossy      = "lossy"
-	stateSkewed     = "skewed"
-	stateIdle       = "idle"
-	stateWell       = "well"
+	stateAway    = "away"
+	stateWrong   = "wrong"
+	stateStalled = "stalled"
+	stateFilling = "filling"
+	stateIdle    = "idle"
+	stateWell    = "well"
 )
 
 // States are all states, the most urgent first.
@@ -80,14 +71,14 @@ type rule struct {
 
 // rules are asked in order; the first that has a sentence decides.
 var rules = slices.Concat([]rule{
-	{stateStopping, "Nothing: clients connect elsewhere, or here once Sluice has started again.",
+	{"stopping", "Nothing: clients connect elsewhere, or here once Sluice has started again.",
 		"", func(f *Facts) string {
 			if !f.Stopping {
 				return ""
 			}
 			return fmt.Sprintf("Stopping: %s left.", plural(f.Watches, "watch is", "watches are"))
 		}},
-	{stateStarting, "After 30 s look at the kubeconfig and the network.", "", func(f *Facts) string {
+	{"starting", "After 30 s look at the kubeconfig and the network.", "", func(f *Facts) string {
 		if f.Upstream.Probed || slices.ContainsFunc(f.Resources, func(r Resource) bool { return r.Synced }) {
 			return ""
 		}
@@ -99,14 +90,14 @@ var rules = slices.Concat([]rule{
 			return each(f, "differed from the apiserver within the last hour. The cache was rebuilt.",
 				func(r *Resource) bool { return r.MismatchedSeconds != nil })
 		}},
-	{stateOverloaded, "Clients, sorted by Refused, shows who is refused and why; Limits shows what is full. Talk to that client, or raise the limit.",
+	{"overloaded", "Clients, sorted by Refused, shows who is refused and why; Limits shows what is full. Talk to that client, or raise the limit.",
 		"sluicerefusesrequests", func(f *Facts) string {
 			if f.RefusedPerSec <= mostRefused {
 				return ""
 			}
 			return fmt.Sprintf("Overloaded: %s requests a second are refused.", number(f.RefusedPerSec))
 		}},
-	{stateUnsure, "The log says why (review failed): Sluice has no right to create reviews, or a webhook that the apiserver asks does not answer.",
+	{"unsure", "The log says why (review failed): Sluice has no right to create reviews, or a webhook that the apiserver asks does not answer.",
 		"sluicereviewsfail", func(f *Facts) string {
 			if f.ReviewsFailed == 0 {
 				return ""
@@ -114,7 +105,7 @@ var rules = slices.Concat([]rule{
 			return fmt.Sprintf("Callers cannot be verified: %s failed in the last minute. Their reads pass.",
 				plural(f.ReviewsFailed, "review has", "reviews have"))
 		}},
-	{stateRestricted, fault.Grant + " Or name the resource in cache.exclude.", "sluicestoreforbidden", func(f *Facts) string {
+	{"restricted", fault.Grant + " Or name the resource in cache.exclude.", "sluicestoreforbidden", func(f *Facts) string {
 		return each(f, "may not be listed or watched by Sluice itself (403). Its reads pass.", func(r *Resource) bool { return r.Forbidden })
 	}},
 	{stateStalled, "Look at the apiserver, and at proxies in front of it.",
@@ -133,7 +124,7 @@ var rules = slices.Concat([]rule{
 		}
 		return fmt.Sprintf("Filling %d of %s; their reads pass until then.", filling, plural(float64(len(f.Resources)), "cache", "caches"))
 	}},
-	{statePassing, "Clients, sorted by Why passed, shows whose reads pass, and the page of each what to do about it.",
+	{"passing", "Clients, sorted by Why passed, shows whose reads pass, and the page of each what to do about it.",
 		"sluicereadspass", func(f *Facts) string {
 			because := ""
 			if f.PassedBecause != "" {
@@ -147,20 +138,20 @@ var rules = slices.Concat([]rule{
 			}
 			return ""
 		}},
-	{stateOutdated, "Put the file right: the log says what is wrong in it.",
+	{"outdated", "Put the file right: the log says what is wrong in it.",
 		"sluiceconfigoutdated", func(f *Facts) string {
 			if !f.ConfigOutdated {
 				return ""
 			}
 			return "Running by an older configuration: the present file is refused."
 		}},
-	{stateLossy, "Make room on the disk, or give the log a faster one.", "sluiceauditincomplete", func(f *Facts) string {
+	{"lossy", "Make room on the disk, or give the log a faster one.", "sluiceauditincomplete", func(f *Facts) string {
 		if f.AuditLost == 0 {
 			return ""
 		}
 		return fmt.Sprintf("The audit log has lost %s in the last 10 minutes.", plural(f.AuditLost, "event", "events"))
 	}},
-	{stateSkewed, "See whether NTP runs on both machines. Ages in Tables are right nevertheless; the times in logs differ.", "", func(f *Facts) string {
+	{"skewed", "See whether NTP runs on both machines. Ages in Tables are right nevertheless; the times in logs differ.", "", func(f *Facts) string {
 		how, by := "behind", f.ClockSeconds
 		if by < 0 {
 			how, by = "ahead of", -by
@@ -195,17 +186,16 @@ var rules = slices.Concat([]rule{
 func faultRules() (all []rule) {
 	for _, state := range fault.States {
 		all = append(all, rule{state, "", "sluicecannotuseapiserver", func(f *Facts) string {
-			switch is := f.Upstream.Fault; {
+			is, since := f.Upstream.Fault, ""
+			switch {
 			case is.State != state || !f.Upstream.Probed:
 				return ""
 			case state != stateAway:
 				return fmt.Sprintf("%s: %s.", is.Says, f.Upstream.Error)
-			case f.Upstream.FailingSeconds < 1:
-				return fmt.Sprintf("%s: %s. Watches stay open, lists of any version go on, the rest gets 503.", is.Says, f.Upstream.Error)
-			default:
-				return fmt.Sprintf("%s, for %s: %s. Watches stay open, lists of any version go on, the rest gets 503.",
-					is.Says, seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
+			case f.Upstream.FailingSeconds >= 1:
+				since = ", for " + seconds(f.Upstream.FailingSeconds)
 			}
+			return fmt.Sprintf("%s%s: %s. Watches stay open, lists of any version go on, the rest gets 503.", is.Says, since, f.Upstream.Error)
 		}})
 	}
 	return all

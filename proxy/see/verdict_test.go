@@ -41,8 +41,8 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		facts             *Facts
 	}{
 		{"well", stateWell, "2 resources are served", healthy(nil)},
-		{"stopping", stateStopping, "3 watches", healthy(func(f *Facts) { f.Stopping, f.Upstream.Error = true, "refused" })},
-		{"starting", stateStarting, "https://apiserver:6443", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error, f.Resources = false, "not probed yet", nil })},
+		{"stopping", "stopping", "3 watches", healthy(func(f *Facts) { f.Stopping, f.Upstream.Error = true, "refused" })},
+		{"starting", "starting", "https://apiserver:6443", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error, f.Resources = false, "not probed yet", nil })},
 		{"in sync before the first check", stateWell, "2 resources are served", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error = false, "not probed yet" })},
 		{"away", stateAway, "no connections, for 42\u00a0s: connection refused", unusable(syscall.ECONNREFUSED, func(f *Facts) {
 			f.Upstream.FailingSeconds, f.Resources[1].MismatchedSeconds = 42, new(1.0)
@@ -51,10 +51,10 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"another CA", "untrusted", "not valid for Sluice (x509): tls: ", unusable(&tls.CertificateVerificationError{Err: errors.New("unknown")}, nil)},
 		{"https for http", "scheme", "the scheme https", unusable(http.ErrSchemeMismatch, nil)},
 		{"wrong", stateWrong, "pods.v1 differed", healthy(pods(func(r *Resource) { r.MismatchedSeconds = new(60.0) }))},
-		{"overloaded", stateOverloaded, "14.0 requests a second", healthy(func(f *Facts) { f.RefusedPerSec = 14 })},
+		{"overloaded", "overloaded", "14.0 requests a second", healthy(func(f *Facts) { f.RefusedPerSec = 14 })},
 		{"few refusals", stateWell, "", healthy(func(f *Facts) { f.RefusedPerSec = 1 })},
-		{"unsure", stateUnsure, "7 reviews have failed", healthy(func(f *Facts) { f.ReviewsFailed = 7 })},
-		{"unsure of one", stateUnsure, "1 review has failed", healthy(func(f *Facts) { f.ReviewsFailed = 1 })},
+		{"unsure", "unsure", "7 reviews have failed", healthy(func(f *Facts) { f.ReviewsFailed = 7 })},
+		{"unsure of one", "unsure", "1 review has failed", healthy(func(f *Facts) { f.ReviewsFailed = 1 })},
 		{"no proof", stateStalled, "pods.v1 is not known", healthy(pods(func(r *Resource) { r.ProvenSeconds = new(181.0) }))},
 		{"quiet", stateWell, "", healthy(pods(func(r *Resource) { r.HeardSeconds, r.ProvenSeconds = new(181.0), new(60.0) }))},
 		{"no proof of two", stateStalled, "configmaps.v1, pods.v1: each is not known", healthy(func(f *Facts) {
@@ -64,17 +64,17 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"no watch", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 31 }))},
 		{"a watch that is opened again", stateWell, "", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 29 }))},
 		{"no store for long", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 31 }))},
-		{"a right is missing", stateRestricted, "pods.v1 may not be listed", healthy(pods(func(r *Resource) {
+		{"a right is missing", "restricted", "pods.v1 may not be listed", healthy(pods(func(r *Resource) {
 			r.Synced, r.Forbidden, r.UnsyncedSeconds = false, true, 3600
 		}))},
 		{"filling", stateFilling, "1 of 2 caches", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 2 }))},
-		{"lists pass", statePassing, "62\u00a0% of the lists", healthy(func(f *Facts) { f.Reads.ListsPassed, f.PassedBecause = new(0.62), "unknown-caller" })},
+		{"lists pass", "passing", "62\u00a0% of the lists", healthy(func(f *Facts) { f.Reads.ListsPassed, f.PassedBecause = new(0.62), "unknown-caller" })},
 		{"half of them", stateWell, "", healthy(func(f *Facts) { f.Reads.ListsPassed = new(0.5) })},
-		{"watches pass", statePassing, "25\u00a0% of the watches", healthy(func(f *Facts) { f.PassedWatches = 1 })},
-		{"outdated", stateOutdated, "older configuration", healthy(func(f *Facts) { f.ConfigOutdated = true })},
-		{"lossy", stateLossy, "12 events", healthy(func(f *Facts) { f.AuditLost = 12 })},
-		{"slow clock", stateSkewed, "90\u00a0s behind", healthy(func(f *Facts) { f.ClockSeconds = 90 })},
-		{"fast clock", stateSkewed, "90\u00a0s ahead of", healthy(func(f *Facts) { f.ClockSeconds = -90 })},
+		{"watches pass", "passing", "25\u00a0% of the watches", healthy(func(f *Facts) { f.PassedWatches = 1 })},
+		{"outdated", "outdated", "older configuration", healthy(func(f *Facts) { f.ConfigOutdated = true })},
+		{"lossy", "lossy", "12 events", healthy(func(f *Facts) { f.AuditLost = 12 })},
+		{"slow clock", "skewed", "90\u00a0s behind", healthy(func(f *Facts) { f.ClockSeconds = 90 })},
+		{"fast clock", "skewed", "90\u00a0s ahead of", healthy(func(f *Facts) { f.ClockSeconds = -90 })},
 		{"a clock within a minute", stateWell, "", healthy(func(f *Facts) { f.ClockSeconds = 59 })},
 		{"idle", stateIdle, "unused for 6\u00a0min", healthy(func(f *Facts) { f.Watches, f.IdleSeconds = 0, 360 })},
 		{"never used", stateIdle, "Nobody has read anything", healthy(func(f *Facts) { f.Watches, f.Requests = 0, 0 })},

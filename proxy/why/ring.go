@@ -95,9 +95,6 @@ type Seen struct {
 	Agent    string    `json:"agent"`
 }
 
-// Hidden replaces a text that the reader may not see.
-const Hidden = "…"
-
 // Last returns the requests of an outcome that a query selects by user, resource, verb, code and ended, the newest first.
 func (r *Ring) Last(outcome clients.Outcome, q url.Values, names bool) []Seen {
 	r.mu.Lock()
@@ -123,7 +120,7 @@ func Newest(all []Seen, n int) []Seen {
 }
 
 func (s *slot) seen(names bool) Seen {
-	q := Seen{At: s.at, Source: s.Source, Reason: s.Reason, Code: s.Code, End: s.End, Verb: s.Verb, Resource: Hidden, User: Hidden, Agent: Hidden}
+	q := Seen{At: s.at, Source: s.Source, Reason: s.Reason, Code: s.Code, End: s.End, Verb: s.Verb, Resource: clients.Hidden, User: clients.Hidden, Agent: clients.Hidden}
 	if s.Exists {
 		q.Resource = strings.TrimRight(s.Resource+"."+s.Version+"."+s.Group, ".")
 	}

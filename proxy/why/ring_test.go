@@ -65,14 +65,14 @@ func TestRingShowsNamesOnlyToWhoMaySeeThem(t *testing.T) {
 	r.Add(clients.Passed, &Request{
 		Code: 200, Reason: "small-read", Exists: true, Known: true, Verb: "LIST", User: "jane", Agent: "kubectl", Resource: "deployments", Version: "v1", Group: "apps",
 	})
-	if seen := r.Last(clients.Passed, nil, false)[0]; seen.User != Hidden || seen.Agent != Hidden || seen.Resource != "deployments.v1.apps" {
+	if seen := r.Last(clients.Passed, nil, false)[0]; seen.User != clients.Hidden || seen.Agent != clients.Hidden || seen.Resource != "deployments.v1.apps" {
 		t.Errorf("%+v", seen)
 	}
 	if seen := r.Last(clients.Passed, nil, true)[0]; seen.User != "jane" || seen.Agent != "kubectl" || seen.Outcome != "passed" {
 		t.Errorf("%+v", seen)
 	}
 	r.Add(clients.Refused, &Request{Code: 401, Verb: "LIST", Agent: "curl", Resource: "pods"})
-	if seen := r.Last(clients.Refused, nil, true)[0]; seen.User != "nobody" || seen.Agent != Hidden || seen.Resource != Hidden {
+	if seen := r.Last(clients.Refused, nil, true)[0]; seen.User != "nobody" || seen.Agent != clients.Hidden || seen.Resource != clients.Hidden {
 		t.Errorf("a stranger: %+v", seen)
 	}
 }

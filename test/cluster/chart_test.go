@@ -46,6 +46,7 @@ func (n *Node) chartServesClients(t *testing.T) {
 	e.ca = n.caOf(t)
 	gateways := e.waitReady(t)
 	t.Run("Client", func(t *testing.T) { e.checkClient(t, gateways) })
+	t.Run("Plugin", func(t *testing.T) { e.pluginReachesPods(t, "admin-cert") })
 	t.Run("Upgrade", func(t *testing.T) {
 		e.rollKeepsInformersRight(t, func() {
 			n.helm(t, append([]string{"upgrade", "sluice", chart, "--reuse-values", "--wait", "--timeout=120s"}, values...)...)

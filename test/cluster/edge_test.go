@@ -175,9 +175,37 @@ func (e *edge) commandsReachPods(t *testing.T) {
 	if !strings.Contains(out, `"kind": "Status"`) {
 		t.Errorf("the pod answers\n%s", out)
 	}
+	// As a new user who has the kubeconfig of an administrator, with a token or a client certificate, and nothing else.
+	for _, user := range []string{"admin", "admin-cert"} {
+		e.pluginReachesPods(t, user)
+	}
 	out = g.Shell("timeout 60 sluice status --pod sluice/$POD --address http://127.0.0.1:1 2>&1 || test $? = 2")
 	if !strings.Contains(out, "refused") { // by the pod, as the kubelet says
 		t.Errorf("a port without a listener: %s", out)
+	}
+}
+
+// pluginReachesPods asks the pods of an installation by their defaults.
+func (e *edge) pluginReachesPods(t *testing.T, user string) {
+	t.Helper()
+	g := harness.NewGuide(t, "docs/operating.md", "test/cluster", e.Kubeconfig(user))
+	program, err := harness.Binary("sluice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(g.Dir, "kubectl-sluice")); err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{
+		strings.TrimSpace(g.Commands("plugin")[0]) + " || test $? = 1": "RESOURCE", // it answers, well or not
+		"kubectl sluice clients":                    "USER",
+		"kubectl sluice watches":                    "USER",
+		"kubectl sluice why --last 3 --show served": "USER",
+		"kubectl sluice bundle 2>&1 || test $? = 2": "name one of", // a bundle is of one replica
+	} {
+		if out := g.Shell("PATH=$PWD:$PATH; " + command); !strings.Contains(out, want) {
+			t.Errorf("%s as %s:\n%s", command, user, out)
+		}
 	}
 }
 
