@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,8 +37,18 @@ func alike(f appendFunc) apart { return apart{f, f} }
 var (
 	withoutPoints = alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutPoints(dst, src), nil })
 	jsonToCBOR    = alike(cbor.AppendFromJSON)
-	typedJSON     = apart{passthrough{}.AppendItem, json.AppendWithoutTypeMeta}
 )
+
+// typedJSON gives typed JSON from JSON. Nearly every stored object begins with its kind and apiVersion.
+func typedJSON(r *Resource) apart {
+	prefix := append(json.AppendTypeMeta(nil, r.APIVersion(), r.Kind), ',')
+	return apart{passthrough{}.AppendItem, func(dst, src []byte) ([]byte, error) {
+		if rest, ok := bytes.CutPrefix(src, prefix); ok {
+			return append(append(dst, '{'), rest...), nil
+		}
+		return json.AppendWithoutTypeMeta(dst, src)
+	}}
+}
 
 // metadataFromJSON gives PartialObjectMetadata from JSON, by way of the Go type, as the apiserver does.
 // Its items have kind and apiVersion too.

@@ -61,7 +61,7 @@ func fromJSON(r *Resource, f Format) (e objectEncoder, err error) {
 	case f.Encoding == CBOR:
 		e = jsonToCBOR
 	case r.Style == Typed:
-		e = typedJSON
+		e = typedJSON(r)
 	case r.WholeFloats:
 		e = withoutPoints
 	case t != nil:
