@@ -165,7 +165,7 @@ func explanationOf(resp *http.Response) *why.Explanation {
 	case resp.StatusCode == http.StatusNotFound:
 		e.Do = "look whether the path is right; of what is not there Sluice tells no more"
 	default:
-		e.Do = "look whether the kubeconfig leads to Sluice: the answer has no header " + sourceHeader
+		e.Do = "make a kubeconfig that leads to Sluice by sluice kubeconfig --server: the answer has no header " + sourceHeader
 	}
 	return e
 }
