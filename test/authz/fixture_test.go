@@ -30,7 +30,7 @@ kind: Configuration
 authentication:
   anonymous: true
   frontProxy: {clientCAFile: %s, names: [%s]}
-authorization: {allowTTL: 5m, denyTTL: 5m}
+authorization: {allowTTL: 5m, denyTTL: 5m, allowedNamespaces: {userAgents: [some-informer/*]}}
 projections:
 - {resource: limitranges, callers: {userAgents: [old-client/*]}, keep: [metadata.annotations]}
 debugHeaders: true
