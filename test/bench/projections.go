@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,8 @@ const (
 	cniFields = ";keep=metadata.annotations+spec.nodeName+spec.hostNetwork+spec.serviceAccountName" +
 		"+spec.containers[*].name+spec.containers[*].ports+status.phase+status.hostIP+status.podIPs"
 	extenderFields = ";keep=spec.nodeName+spec.priority+spec.containers[*].resources+status.phase"
+
+	blockBytes = 2 << 20 // of the plot
 
 	// memoized is how many lists follow the first one.
 	memoized = 20
@@ -153,5 +156,6 @@ func projectionCells(r *row) []string {
 		r.Case, fmt.Sprintf("%.1f", list.Bytes/1e6), millis(list.First), millis(list.CPU),
 		fmt.Sprintf("%.1f", informer.Bytes/1e6), megabytes(informer.RSS), millis(informer.Client),
 		fmt.Sprint(update.Requests), fmt.Sprintf("%.0f", update.Bytes), micros(update.CPU), micros(update.Client), megabytes(update.Peak),
+		strings.Repeat("█", int(max(0, informer.RSS)/blockBytes)),
 	}
 }

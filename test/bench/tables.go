@@ -109,8 +109,8 @@ var tables = []table{
 	},
 	{
 		projectionTable,
-		"|list|first|next|informer|heap|client|watches|each update||clients'|peak RSS MB\n" +
-			"|MB|CPU ms|CPU ms|MB received|MB|CPU ms|events|bytes|CPU us|CPU us|sluice",
+		"|list|first|next|informer||client|watches|each update||clients'|peak RSS MB|informer's heap, 2 MB a block\n" +
+			"|MB|CPU ms|CPU ms|MB received|heap MB|CPU ms|events|bytes|CPU us|CPU us|sluice|",
 		projectionCells,
 	},
 }
