@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -74,21 +73,48 @@ func (a *Access) MayWrite(r *http.Request, read *request.Read) (bool, error) {
 	return a.mayWrite(ctx, u, read)
 }
 
+// mayWrite asks, for a read across namespaces, for a right in all of them, or in one that the read shows or that RoleBindings propose.
 func (a *Access) mayWrite(ctx context.Context, u user.Info, read *request.Read) (bool, error) {
-	for _, verb := range []string{"update", "patch"} {
-		for _, subresource := range []string{"", "status"} {
-			attributes := readAttributes(u, &request.Read{
-				Verb: verb, GroupVersionResource: read.GroupVersionResource, Namespace: read.Namespace, Name: read.RequiredName(),
-				Labels: labels.Everything(), Fields: fields.Everything(),
-			})
-			attributes.Subresource = subresource
-			if got, _, err := a.Authorizer.Authorize(ctx, attributes); err != nil || got == authorizer.DecisionAllow {
-				return err == nil, err
-			}
+	reads := []*request.Read{read}
+	some := read.Namespaces
+	if some == nil && read.Across() && a.Authorizer.options.RBAC != nil {
+		var complete bool
+		if some, complete = a.Authorizer.changes.bindings.proposed(u); !complete {
+			return false, errBindingsUnknown
 		}
 	}
-	return false, nil
+	for _, ns := range some {
+		reads = append(reads, read.In(ns))
+	}
+	var allowed atomic.Bool
+	reviews, ctx := errgroup.WithContext(ctx)
+	reviews.SetLimit(reviewsOfARead)
+	for _, one := range reads {
+		reviews.Go(func() error {
+			for _, access := range writes {
+				if allowed.Load() {
+					return nil
+				}
+				attributes := readAttributes(u, one)
+				attributes.Verb, attributes.Subresource = access.verb, access.subresource
+				attributes.LabelSelectorRequirements, attributes.FieldSelectorRequirements = nil, nil
+				got, _, err := a.Authorizer.Authorize(ctx, attributes)
+				if err != nil {
+					return err
+				}
+				if got == authorizer.DecisionAllow {
+					allowed.Store(true)
+				}
+			}
+			return nil
+		})
+	}
+	err := reviews.Wait()
+	return allowed.Load(), err
 }
+
+// writes are the accesses by which a client overwrites fields that it has not seen.
+var writes = []struct{ verb, subresource string }{{"update", ""}, {"patch", ""}, {"update", "status"}, {"patch", "status"}}
 
 // Recall reports whether the caller of r is known to be allowed the read, which costs no review. If the
 // apiserver answers r with 200, learn keeps that it has allowed the read: a later change of access
@@ -159,27 +185,29 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 			return nil, err
 		}
 	}
-	allowed := false
-	if u != nil {
-		got, _, err := a.review(r.Context(), u, read)
-		if err != nil {
-			return nil, err
-		}
-		if allowed = got == authorizer.DecisionAllow; read.Namespaces != nil {
-			return a.stillSome(r.Context(), u, read, allowed)
-		}
+	if u == nil {
+		return revoked(read), nil
 	}
-	if allowed && read.Unwritten {
-		mayWrite, err := a.mayWrite(r.Context(), u, read)
-		if mayWrite {
-			return apierrors.NewResourceExpired(message.RightsChanged.Say()), nil // whole objects are to be listed
-		}
+	got, _, err := a.review(r.Context(), u, read)
+	if err != nil {
 		return nil, err
 	}
-	if allowed {
+	switch allowed := got == authorizer.DecisionAllow; {
+	case read.Namespaces != nil:
+		if denied, err := a.stillSome(r.Context(), u, read, allowed); denied != nil || err != nil {
+			return denied, err
+		}
+	case !allowed:
+		return revoked(read), nil
+	}
+	if !read.Unwritten {
 		return nil, nil
 	}
-	return revoked(read), nil
+	mayWrite, err := a.mayWrite(r.Context(), u, read)
+	if mayWrite {
+		return apierrors.NewResourceExpired(message.RightsChanged.Say()), nil // whole objects are to be listed
+	}
+	return nil, err
 }
 
 func revoked(read *request.Read) *apierrors.StatusError {

@@ -102,7 +102,7 @@ func (a *Access) stillSome(ctx context.Context, u user.Info, read *request.Read,
 	}
 	switch {
 	case all || some != nil && !slices.Equal(some, read.Namespaces):
-		return apierrors.NewResourceExpired(message.NamespacesChanged.Say()), nil
+		return apierrors.NewResourceExpired(message.RightsChanged.Say()), nil
 	case some == nil:
 		return revoked(read), nil
 	}

@@ -41,9 +41,8 @@ var (
 	NotReviewed = Message{"not-reviewed", "the apiserver cannot be asked about this access at the moment", "try again later"}
 	LoggedOut   = Message{"watch-unauthorized", "the credentials of this watch are no longer valid",
 		"log in and watch again"}
-	RightsChanged = Message{"rights-changed", "the rights of this caller have changed, and so has what this watch may show",
-		"list and watch again"}
-	Revoked = Message{"watch-forbidden", "access to this watch has been revoked", "ask whoever grants the right"}
+	RightsChanged = Message{"rights-changed", "your rights have changed, and so has what this read shows", "list again"}
+	Revoked       = Message{"watch-forbidden", "access to this watch has been revoked", "ask whoever grants the right"}
 )
 
 // Messages about watches that end.
@@ -57,8 +56,7 @@ var (
 		"ask whoever grants rights for more"}
 	NotHereYet = Message{"some-namespaces-not-yet", "the cache cannot show the namespaces that you may read at the moment (%s)",
 		"try again later, or read one namespace"}
-	NamespacesChanged = Message{"some-namespaces-changed", "the namespaces that you may read have changed", "list again"}
-	Discarded         = Message{"history-discarded", "the history of this resource version was discarded, as by a restore of etcd",
+	Discarded = Message{"history-discarded", "the history of this resource version was discarded, as by a restore of etcd",
 		"list again"}
 )
 
@@ -92,7 +90,7 @@ var All = []Message{
 	TooMuch, NoSeat, NoPlace, PassBudget,
 	Ambiguous, TooManyHeaders, SlowBody, BadBody, BadProjection, BadNamespaces, Unnamed,
 	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, RightsChanged, Revoked,
-	TooSlow, Unwritable, NotProven, SomeNamespaces, NotHereYet, NamespacesChanged, Discarded,
+	TooSlow, Unwritable, NotProven, SomeNamespaces, NotHereYet, Discarded,
 	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
 	ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding,
 }

@@ -1,6 +1,7 @@
 package authz
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,8 +37,8 @@ func TestProjectionByPolicyEndsWithTheRightToWrite(t *testing.T) {
 			}
 			allow(t, ns, "read", "nobody", readOnly, "limitranges")
 			path := "/api/v1/namespaces/" + ns + "/limitranges"
-			awaitShown(t, path, oldClient, "annotations")
-			awaitShown(t, path, "other/1.0", "annotations spec")
+			awaitShown(t, "nobody", path, oldClient, "annotations")
+			awaitShown(t, "nobody", path, "other/1.0", "annotations spec")
 			raw := sluice.Raw("nobody")
 			watch, err := raw.Open(t.Context(), harness.Request{
 				Path: path + "?watch=1&resourceVersion=0", Header: http.Header{"User-Agent": {oldClient}},
@@ -49,11 +50,63 @@ func TestProjectionByPolicyEndsWithTheRightToWrite(t *testing.T) {
 			last := make(chan result, 1)
 			go func() { last <- readEvents(watch.Body) }()
 			allow(t, ns, "write", "nobody", []string{verb}, of)
-			awaitShown(t, path, oldClient, "annotations spec")
+			awaitShown(t, "nobody", path, oldClient, "annotations spec")
 			if got := receive(t, last); got.code != http.StatusGone || got.events != 1 || got.err != nil {
 				t.Errorf("the watch ended with %+v", got)
 			}
 		})
+	}
+}
+
+// A client that holds a part of the objects of all namespaces lists anew once it may write those of one. Another program of the
+// same user is shown whole objects all along.
+func TestWatchDoesNotGoOnFromAPartOfWhatItsCallerMayWrite(t *testing.T) {
+	t.Parallel()
+	const who, path = "reader", "/api/v1/limitranges"
+	ns := apiserver.Namespace(t)
+	limits := &corev1.LimitRange{ObjectMeta: named("across"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
+		{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"cpu": resource.MustParse("3")}},
+	}}}
+	limits.Annotations = map[string]string{"at": "1"}
+	if _, err := apiserver.Client("admin").CoreV1().LimitRanges(ns).Create(t.Context(), limits, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	allowAll(t, "limits", who, readOnly, "limitranges")
+	part := awaitShown(t, who, path, oldClient, "annotations")
+	whole := awaitShown(t, who, path, "other/1.0", "annotations spec")
+	allow(t, ns, "write", who, []string{"patch"}, "limitranges")
+	shown := awaitShown(t, who, path, oldClient, "annotations spec")
+	for _, row := range []struct {
+		agent, from string
+		want        int
+	}{
+		{oldClient, part, http.StatusGone}, {oldClient, shown, http.StatusOK}, {"other/1.0", whole, http.StatusOK},
+	} {
+		watch, err := sluice.Raw(who).Open(t.Context(), harness.Request{
+			Path: path + "?watch=1&resourceVersion=" + row.from, Header: http.Header{"User-Agent": {row.agent}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if watch.Body.Close(); watch.StatusCode != row.want {
+			t.Errorf("%s from %s: %s, want %d", row.agent, row.from, watch.Status, row.want)
+		}
+	}
+}
+
+// allowAll gives a user verbs on a resource of all namespaces.
+func allowAll(t *testing.T, name, who string, verbs []string, resource string) {
+	t.Helper()
+	c := apiserver.Client("admin").RbacV1()
+	role := &rbacv1.ClusterRole{ObjectMeta: named(name), Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{resource}}}}
+	if _, err := c.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: named(name), Subjects: []rbacv1.Subject{user(who)}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+	}
+	if _, err := c.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -73,11 +126,12 @@ func allow(t *testing.T, ns, name, who string, verbs []string, resource string) 
 	}
 }
 
-// awaitShown waits until the answer out of the cache for a client has these fields, and says so if it lacks some.
-func awaitShown(t *testing.T, path, agent, want string) {
+// awaitShown waits until the answer out of the cache for a client has these fields, and says so if it lacks some. It returns the
+// version of the list.
+func awaitShown(t *testing.T, who, path, agent, want string) (version string) {
 	t.Helper()
 	harness.Eventually(t, "fields for "+agent, func() error {
-		got, err := sluice.Raw("nobody").Do(t.Context(), harness.Request{
+		got, err := sluice.Raw(who).Do(t.Context(), harness.Request{
 			Path: path + "?resourceVersion=0", Header: http.Header{"User-Agent": {agent}, "Accept": {"application/json"}},
 		})
 		if err != nil {
@@ -88,6 +142,10 @@ func awaitShown(t *testing.T, path, agent, want string) {
 		if shown := strings.Join(fields, " "); shown != want || partial == (want == "annotations spec") || !strings.HasPrefix(got.Header.Get("Sluice-Source"), "cache") {
 			return fmt.Errorf("%d from %s: %s, partial %v", got.Status, got.Header.Get("Sluice-Source"), shown, partial)
 		}
-		return nil
+		var list metav1.PartialObjectMetadataList
+		err = json.Unmarshal(got.Body, &list)
+		version = list.ResourceVersion
+		return err
 	})
+	return version
 }

@@ -47,10 +47,13 @@ type Plan struct {
 	Selection Selection
 	Format    *encode.Format
 	Indexes   *tree.Budget // in which the selection keeps indexes
+	// ProvenFirst reports whether initial events are proven recent before the first of them is sent.
+	ProvenFirst bool
 
 	resources Resources
 	cost      *Cost                // nil until it is estimated
 	shown     func(version uint64) // nil if nobody asks later
+	written   bool                 // the caller may write the objects, and is therefore shown whole ones in spite of a policy
 }
 
 // Resources finds the cached resources.
@@ -168,7 +171,7 @@ func (o *Options) Authorize(r *http.Request, p *Plan) error {
 	case r.Header.Get("Origin") != "":
 		return outcome.OtherOrigin
 	}
-	return o.follow(r, p)
+	return nil
 }
 
 // Resolve completes an authorized plan, or returns why the read passes. It waits for a store that is being filled, at
@@ -185,6 +188,9 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
 		return err
 	}
 	if err := p.applyPolicy(r, o); err != nil {
+		return err
+	}
+	if err := o.follow(r, p); err != nil {
 		return err
 	}
 	return p.selectObjects()
@@ -296,9 +302,10 @@ func (p *Plan) selectObjects() error {
 // sharded reports whether the read has a shard selector. A get ignores it.
 func (q *Query) sharded() bool { return q.Options.ShardSelector != "" && q.Verb != negotiate.Get }
 
-// OnlyHere reports whether the read should not pass: the apiserver may ignore its shard selector, or refuses what it shows.
+// OnlyHere reports whether the read should not pass: the apiserver may ignore its shard selector, or refuses what it shows, or a watch
+// goes on only from what was shown here.
 func (p *Plan) OnlyHere() bool {
-	return p.Some() || p.sharded() && (p.Resource == nil || !p.Resource.SelectsShards)
+	return p.Some() || p.written || p.sharded() && (p.Resource == nil || !p.Resource.SelectsShards)
 }
 
 // Key returns the key of the object that a get names.

@@ -48,21 +48,20 @@ func (p *Plan) applyPolicy(r *http.Request, o *Options) error {
 	shows := func(what string) {
 		o.Projected.WithLabelValues(policy.Resource.Group, policy.Resource.Resource, what).Inc()
 	}
-	mayWrite, err := p.Some(), error(nil) // they may have rights in one of the namespaces
-	if !mayWrite {
-		mayWrite, err = o.Access.MayWrite(r, p.Read)
-	}
-	switch {
-	case err != nil:
-		return outcome.NotReviewed
-	case mayWrite:
-		shows(policyMayWrite)
-		return nil
-	}
 	f.Projection, f.Quiet = policy.Projection, policy.Quiet && p.Verb == negotiate.Watch
 	format, err := encode.FormatFor(p.Resource, f)
 	if err != nil || p.Verb == negotiate.List && format.Sorted() {
 		shows(policyImpossible)
+		return nil
+	}
+	switch mayWrite, err := o.Access.MayWrite(r, p.Read); {
+	case err != nil && p.Some():
+		return unreviewed()
+	case err != nil:
+		return outcome.NotReviewed
+	case mayWrite:
+		shows(policyMayWrite)
+		p.written = true
 		return nil
 	}
 	shows(policyApplied)

@@ -18,8 +18,9 @@ import (
 // maxShown is how many reads are remembered, each about 250 bytes of memory.
 const maxShown = 20_000
 
-// Shown remembers which namespaces the lists and initial events of a caller have shown. A page, or a watch from a version, goes on
-// only from a list of the same namespaces: objects of others would be missing, or stay, at its client for ever.
+// Shown remembers which namespaces the lists and initial events of a caller have shown, and whether in whole. A page, or a watch
+// from a version, goes on only from a list of the same: objects of other namespaces would be missing, or stay, at its client for
+// ever, and so would the rest of objects in part, which the client may write now.
 type Shown struct {
 	mu    sync.Mutex // makes an update of an entry one step
 	known *lru.Cache // of shown by readKey
@@ -27,44 +28,45 @@ type Shown struct {
 
 type readKey [sha256.Size]byte
 
-// shown are the namespaces that a read shows, as a digest, in all versions from since on.
+// shown is what a read shows, as a digest, in all versions from since on.
 type shown struct {
-	namespaces [sha256.Size]byte
-	since      uint64
+	what  [sha256.Size]byte
+	since uint64
 }
 
 // NewShown returns an empty Shown.
 func NewShown() *Shown { return &Shown{known: lru.New(maxShown)} }
 
-func namespacesOf(read *request.Read) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%t %q", read.Namespaces == nil, read.Namespaces))
+func digestOf(read *request.Read) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%t %q %t", read.Namespaces == nil, read.Namespaces, read.Unwritten))
 }
 
-// keyOf identifies the reads with a verb by the caller of a plan that show the same namespaces.
+// keyOf identifies the reads with a verb by the caller of a plan that show the same.
 func keyOf(p *Plan, verb string) readKey {
 	u := p.Info.Acting
 	if p.Info.Impersonated != nil {
 		u = p.Info.Impersonated
 	}
-	text := fmt.Appendf(nil, "%s %q %q", verb, p.Read.GroupVersionResource, p.Read.RequiredName())
+	policy := p.written || p.Read.Unwritten
+	text := fmt.Appendf(nil, "%s %q %q %q %t", verb, p.Read.GroupVersionResource, p.Read.Namespace, p.Read.RequiredName(), policy)
 	if u != nil {
 		text = fmt.Appendf(text, " %q %q", u.GetName(), u.GetGroups())
 	}
 	return sha256.Sum256(text)
 }
 
-// goesOn reports whether namespaces have been shown for a key at a version, and whether any have been.
-func (s *Shown) goesOn(key readKey, namespaces [sha256.Size]byte, version uint64) (goesOn, known bool) {
+// goesOn reports whether the same has been shown for a key at a version, and whether anything has been.
+func (s *Shown) goesOn(key readKey, what [sha256.Size]byte, version uint64) (goesOn, known bool) {
 	last, known := s.known.Get(key)
-	return known && last.(shown).namespaces == namespaces && last.(shown).since <= version, known
+	return known && last.(shown).what == what && last.(shown).since <= version, known
 }
 
-// show takes note of the namespaces that a read shows at a version, which with exact may be a past one.
-func (s *Shown) show(key readKey, namespaces [sha256.Size]byte, version uint64, exact bool) {
+// show takes note of what a read shows at a version.
+func (s *Shown) show(key readKey, what [sha256.Size]byte, version uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := shown{namespaces, version}
-	if last, ok := s.known.Get(key); ok && last.(shown).namespaces == namespaces && (exact || last.(shown).since < version) {
+	now := shown{what, version}
+	if last, ok := s.known.Get(key); ok && last.(shown).what == what && last.(shown).since < version {
 		now = last.(shown)
 	}
 	s.known.Add(key, now)
@@ -78,19 +80,20 @@ func (p *Plan) ShownAt(version uint64) {
 }
 
 // follow returns why a page, or a watch from a version, does not follow from what its client knows. It may follow reads of
-// other namespaces although it is one of all of them.
+// other namespaces although it is one of all of them, and reads of parts although it is one of whole objects.
 func (o *Options) follow(r *http.Request, p *Plan) error {
 	s := o.Shown
-	if s == nil || !p.Read.Across() || !p.Some() && s.known.Len() == 0 {
+	bound := p.Some() || p.written
+	if s == nil || p.Verb == negotiate.Get || !bound && (!p.Read.Across() && !p.Read.Unwritten || s.known.Len() == 0) {
 		return nil
 	}
-	key, namespaces := keyOf(p, p.Read.Verb), namespacesOf(p.Read)
-	goesOn, _ := s.goesOn(key, namespaces, p.Version)
-	listsGoOn, known := s.goesOn(keyOf(p, "list"), namespaces, p.Version)
-	if _, watched := s.goesOn(keyOf(p, "watch"), namespaces, p.Version); !known && !watched && !p.Some() {
+	key, what := keyOf(p, p.Read.Verb), digestOf(p.Read)
+	goesOn, _ := s.goesOn(key, what, p.Version)
+	listsGoOn, known := s.goesOn(keyOf(p, "list"), what, p.Version)
+	if _, watched := s.goesOn(keyOf(p, "watch"), what, p.Version); !known && !watched && !bound {
 		return nil
 	}
-	expired := &outcome.Refused{Reason: outcome.VersionBeforeHistory, Err: apierrors.NewResourceExpired(message.NamespacesChanged.Say())}
+	expired := &outcome.Refused{Reason: outcome.VersionBeforeHistory, Err: apierrors.NewResourceExpired(message.RightsChanged.Say())}
 	switch {
 	case p.Options.Continue != "":
 		if known && !goesOn {
@@ -107,14 +110,18 @@ func (o *Options) follow(r *http.Request, p *Plan) error {
 			}
 			listsGoOn = listed != nil
 			if listsGoOn {
-				listsGoOn, _ = s.goesOn(keyOf(p, "list"), namespacesOf(listed), p.Version)
+				listsGoOn, _ = s.goesOn(keyOf(p, "list"), digestOf(listed), p.Version)
 			}
 		}
 		if !goesOn && !listsGoOn {
 			return expired
 		}
-	default:
-		p.shown = func(version uint64) { s.show(key, namespaces, version, p.Match == MatchExact) }
+	case p.Match != MatchExact:
+		if last, known := s.known.Get(key); !known || last.(shown).what != what {
+			// Its version is to be later than that of everything else that has been shown: rights have changed since.
+			p.Match, p.ProvenFirst = MatchMostRecent, true
+		}
+		p.shown = func(version uint64) { s.show(key, what, version) }
 	}
 	return nil
 }

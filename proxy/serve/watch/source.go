@@ -61,7 +61,7 @@ func (s *source) openState(ctx context.Context, a *fresh.Attempt) (err error) {
 	p := s.plan
 	// A client that has asked for the bookmark at the end of the initial events knows by it that they
 	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
-	deferred := p.Match == plan.MatchMostRecent && p.Options.AllowBookmarks && p.Options.SendInitialEvents != nil && !a.IsRecent(p)
+	deferred := p.Match == plan.MatchMostRecent && p.Options.AllowBookmarks && p.Options.SendInitialEvents != nil && !p.ProvenFirst && !a.IsRecent(p)
 	switch {
 	case !deferred:
 		if s.reason, err = a.EnsureFresh(ctx, p, false); err != nil {
