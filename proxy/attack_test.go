@@ -29,18 +29,9 @@ type rawHTTP2 struct {
 // dialHTTP2 connects and exchanges settings.
 func (e *env) dialHTTP2(t *testing.T, settings ...http2.Setting) *rawHTTP2 {
 	t.Helper()
-	plain, err := e.listener.Dial(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := e.tls.Clone()
-	config.NextProtos = []string{"h2"}
-	c := &rawHTTP2{conn: tls.Client(plain, config)}
+	c := &rawHTTP2{conn: e.dialTLS(t, "h2")}
 	c.hpack = hpack.NewEncoder(&c.header)
 	t.Cleanup(func() { _ = c.conn.Close() })
-	if err := c.conn.HandshakeContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	c.Framer = http2.NewFramer(c.conn, c.conn)
 	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	if _, err := io.WriteString(c.conn, http2.ClientPreface); err != nil {
@@ -84,25 +75,25 @@ func (c *rawHTTP2) get(stream uint32, block []byte) error {
 type ended struct {
 	status string        // of the response to the stream
 	code   http2.ErrCode // of GOAWAY, if goAway is set
-	last   uint32        // stream that GOAWAY names
 	goAway bool
 	err    error // of the connection
 }
 
-// read reads until a response to the stream, GOAWAY, or the end of the connection.
+// read answers pings until a response to the stream, GOAWAY, or the end of the connection.
 func (c *rawHTTP2) read(stream uint32) ended {
 	for {
 		frame, err := c.ReadFrame()
-		if err != nil {
-			return ended{err: err}
-		}
 		switch f := frame.(type) {
+		case nil:
+			return ended{err: err}
+		case *http2.PingFrame:
+			_ = c.WritePing(true, f.Data)
 		case *http2.MetaHeadersFrame:
 			if f.StreamID == stream {
 				return ended{status: f.PseudoValue("status")}
 			}
 		case *http2.GoAwayFrame:
-			return ended{goAway: true, code: f.ErrCode, last: f.LastStreamID}
+			return ended{goAway: true, code: f.ErrCode}
 		}
 	}
 }
@@ -345,11 +336,7 @@ func TestConnectionWithoutRequestEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer plain.Close()
-		inside, err := e.listener.Dial(t.Context(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		secure := tls.Client(inside, e.tls)
+		secure := e.dialTLS(t, "http/1.1")
 		defer secure.Close()
 		if _, err := io.WriteString(secure, "GET /version HTTP/1.1\r\nHost: sluice\r\nX: "); err != nil {
 			t.Fatal(err)

@@ -60,14 +60,13 @@ func TestAuditRecordsWhatSluiceAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
 			log := audit.New(nopCloser{&out}, zap.NewNop(), audit.NewMetrics(nil))
-			inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { tt.handler(w, request.From(r.Context())) })
 			func() {
 				defer func() {
 					if panicked := recover() != nil; panicked != tt.panics {
 						t.Errorf("panicked: %v", panicked)
 					}
 				}()
-				chain(inner, withRequestInfo, withAudit(log)).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tt.target, nil))
+				chain(of(tt.handler), withRequestInfo, withAudit(log)).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tt.target, nil))
 			}()
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()

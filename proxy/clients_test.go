@@ -10,13 +10,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 
 	"sluice/proxy/clients"
 	"sluice/proxy/request"
-	"sluice/proxy/why"
 )
 
 // behave answers a request as the user's name says.
@@ -40,9 +38,7 @@ func behave(w http.ResponseWriter, r *http.Request) {
 
 // TestRowsAndTheRestAreAllRequests lets 300 clients each send so many requests as their number says, and compares with the metrics.
 func TestRowsAndTheRestAreAllRequests(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	m := NewMetrics(registry)
-	h := chain(http.HandlerFunc(behave), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
+	a := accessTo(http.HandlerFunc(behave), zap.InfoLevel)
 	paths := []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/p", "/apis/apps/v1/deployments?watch=1", "/version", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn"}
 	sent := map[string]int{}
 	var all sync.WaitGroup
@@ -55,12 +51,12 @@ func TestRowsAndTheRestAreAllRequests(t *testing.T) {
 				r := httptest.NewRequest(http.MethodGet, paths[(n+i)%len(paths)], nil)
 				r.Header.Set("X-User", user)
 				r.Header.Set("User-Agent", "client/v1.2.3 (linux)")
-				h.ServeHTTP(httptest.NewRecorder(), r)
+				a.ServeHTTP(httptest.NewRecorder(), r)
 			}
 		})
 	}
 	all.Wait()
-	l := m.Clients.List(true)
+	l := a.metrics.Clients.List(true)
 	sum, outcomes, bytes := map[string]int{}, map[string]uint64{}, uint64(0)
 	for i := range l.Items {
 		r := &l.Items[i]
@@ -83,8 +79,8 @@ func TestRowsAndTheRestAreAllRequests(t *testing.T) {
 			t.Errorf("%s has %d requests, want %d", user, sum[user], n)
 		}
 	}
-	if n := counted(t, registry); n != requests || bytes != want || l.Rest.Count("served") != 0 {
-		t.Errorf("%d requests and %d bytes, the metrics have %d; want %d and %d", requests, bytes, n, requests, want)
+	if n := counts(t, a.registry, "sluice_request_total")[""]; n != float64(requests) || bytes != want || l.Rest.Count("served") != 0 {
+		t.Errorf("%d requests and %d bytes, the metrics have %v; want %d and %d", requests, bytes, n, requests, want)
 	}
 	for outcome, n := range outcomes {
 		if n == 0 {
@@ -95,21 +91,19 @@ func TestRowsAndTheRestAreAllRequests(t *testing.T) {
 
 // TestRefusalsAreTheSameNumberEverywhere: in the table of clients, in the last requests of the user, and in the metrics.
 func TestRefusalsAreTheSameNumberEverywhere(t *testing.T) {
-	registry, kept := prometheus.NewRegistry(), new(why.Ring)
-	m := NewMetrics(registry)
-	h := chain(http.HandlerFunc(behave), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), kept))
+	a := accessTo(http.HandlerFunc(behave), zap.InfoLevel)
 	send := func(user string, n int) {
 		for range n {
 			r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
 			r.Header.Set("X-User", user)
-			h.ServeHTTP(httptest.NewRecorder(), r)
+			a.ServeHTTP(httptest.NewRecorder(), r)
 		}
 	}
 	const refused, passed = "user-3", "user-1" // by what behave does
 	send(refused, 346)
 	send(passed, 1000)
 	rows := map[string]*clients.Row{}
-	for _, r := range m.Clients.List(true).Items {
+	for _, r := range a.metrics.Clients.List(true).Items {
 		if rows[r.User] == nil {
 			rows[r.User] = &r
 		}
@@ -118,29 +112,16 @@ func TestRefusalsAreTheSameNumberEverywhere(t *testing.T) {
 	if row.Count("refused") != 346 || row.Count("passed")+row.Count("failed") != 0 || row.RefusedBecause != clients.RefusedByApiserver {
 		t.Errorf("row %+v", row)
 	}
-	last := kept.Last(clients.Refused, url.Values{"user": {refused}, "code": {"403"}}, true)
+	last := a.kept.Last(clients.Refused, url.Values{"user": {refused}, "code": {"403"}}, true)
 	for _, seen := range last {
 		if seen.User != refused || seen.Source != "upstream" || seen.Outcome != "refused" {
 			t.Errorf("kept %+v", seen)
 		}
 	}
-	if others := len(kept.Last(clients.Passed, url.Values{"user": {refused}}, true)); len(last) != min(346, 200) || others != 0 {
+	if others := len(a.kept.Last(clients.Passed, url.Values{"user": {refused}}, true)); len(last) != min(346, 200) || others != 0 {
 		t.Errorf("%d refusals and %d others are kept", len(last), others)
 	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted := map[string]float64{}
-	for _, f := range families {
-		for _, series := range f.GetMetric() {
-			for _, l := range series.GetLabel() {
-				if f.GetName() == "sluice_request_total" && l.GetName() == "code" {
-					counted[l.GetValue()] += series.GetCounter().GetValue()
-				}
-			}
-		}
-	}
+	counted := counts(t, a.registry, "sluice_request_total", "code")
 	if counted["403"] != 346 || counted["200"] != 1000 {
 		t.Errorf("metrics %v", counted)
 	}
@@ -156,24 +137,23 @@ func TestWatchIsCountedWhileItIsOpen(t *testing.T) {
 		{"compressed by Sluice", request.SourceCache, "gzip", 1003},
 		{"compressed by the apiserver", request.SourceUpstream, "gzip", 10},
 	} {
-		m := NewMetrics(prometheus.NewRegistry())
-		row := func() *clients.Row { return &m.Clients.List(true).Items[0] }
-		h := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			info := request.From(r.Context())
+		var a *access
+		row := func() *clients.Row { return &a.metrics.Clients.List(true).Items[0] }
+		a = accessTo(of(func(w http.ResponseWriter, info *request.Info) {
 			info.User, info.Caller, info.Outcome.Source, info.Encoded = "jane", request.BearerToken, tt.source, 1000
 			w.Header().Set("Content-Encoding", tt.coding)
 			_, _ = io.WriteString(w, "event")
-			if open := m.Clients.Watches(true).Items; len(open) != 1 || open[0].Selects != "one object" {
+			if open := a.metrics.Clients.Watches(true).Items; len(open) != 1 || open[0].Selects != "one object" {
 				t.Errorf("%s: open: %+v", tt.name, open)
 			}
 			if row().Watches != 1 || row().SentBytes != 0 {
 				t.Errorf("%s: %+v", tt.name, row())
 			}
-			m.Clients.NextTurn()
+			a.metrics.Clients.NextTurn()
 			info.Events, info.Encoded = 1, 1003
 			_, _ = io.WriteString(w, "event")
 			count := func(stage string) float64 {
-				return testutil.ToFloat64(m.bytes.WithLabelValues("WATCH", "", "v1", "pods", tt.source, stage))
+				return testutil.ToFloat64(a.metrics.bytes.WithLabelValues("WATCH", "", "v1", "pods", tt.source, stage))
 			}
 			if sent, encoded := count("sent"), count("encoded"); sent != 10 || encoded != tt.encoded {
 				t.Errorf("%s: %v bytes sent, %v encoded; want 10 and %v", tt.name, sent, encoded, tt.encoded)
@@ -181,8 +161,8 @@ func TestWatchIsCountedWhileItIsOpen(t *testing.T) {
 			if row().SentBytes != 10 || row().Count("served")+row().Count("passed") != 0 {
 				t.Errorf("%s: while it is open: %+v", tt.name, row())
 			}
-		}), withRequestInfo, withAccessLog(zap.NewNop(), m, new(accessOptions), new(why.Ring)))
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dcanary", nil))
+		}), zap.InfoLevel)
+		a.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dcanary", nil))
 		if row().Watches != 0 || row().SentBytes != 10 || row().Count("served")+row().Count("passed") != 1 {
 			t.Errorf("%s: at the end: %+v", tt.name, row())
 		}

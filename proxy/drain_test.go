@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"sluice/test/support/proxytest"
 )
@@ -140,17 +139,23 @@ func (e *env) dialTLS(t *testing.T, protocol string) *tls.Conn {
 
 func TestShutdownSendsGoAwayAndFinishesOpenStreams(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		conn := e.dialTLS(t, "h2")
-		defer conn.Close()
-		frames := readFrames(t, conn)
-		e.shutdown()
-		var seen []string
-		for frame := range frames {
-			seen = append(seen, frame)
+		c := e.dialHTTP2(t)
+		if err := c.get(1, c.encode("/slow")); err != nil {
+			t.Fatal(err)
 		}
-		got := strings.Join(seen, " ")
-		if goAway, headers := strings.Index(got, "GOAWAY"), strings.Index(got, "HEADERS"); goAway < 0 || headers < goAway {
-			t.Errorf("frames %s, want GOAWAY before the HEADERS of the open stream", got)
+		synctest.Wait()
+		e.shutdown()
+		end := c.read(1)
+		if !end.goAway {
+			t.Errorf("the first that is sent: %+v", end)
+		}
+		for end.goAway && end.code == http2.ErrCodeNo {
+			end = c.read(1)
+		}
+		if end.status != "200" {
+			t.Errorf("the open stream: %+v", end)
+		}
+		for c.read(0).err == nil { // the server writes to its end
 		}
 		<-e.stopped
 	})
@@ -279,43 +284,6 @@ func TestUnusedConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
 			t.Errorf("shutdown took %v", e.took)
 		}
 	})
-}
-
-// readFrames opens a stream for /slow and returns the types of the frames that arrive, GOAWAY only if
-// it reports no error.
-func readFrames(t *testing.T, conn *tls.Conn) <-chan string {
-	t.Helper()
-	f := http2.NewFramer(conn, conn)
-	frames := make(chan string, 100)
-	go func() {
-		defer close(frames)
-		for {
-			frame, err := f.ReadFrame()
-			if err != nil {
-				return
-			}
-			if goAway, ok := frame.(*http2.GoAwayFrame); ok && goAway.ErrCode != http2.ErrCodeNo {
-				t.Errorf("GOAWAY with %v", goAway.ErrCode)
-			}
-			frames <- frame.Header().Type.String()
-		}
-	}()
-	var block strings.Builder
-	encoder := hpack.NewEncoder(&block)
-	for _, h := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "sluice"}, {":path", "/slow"}} {
-		_ = encoder.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]})
-	}
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.WriteSettings(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte(block.String()), EndHeaders: true, EndStream: true}); err != nil {
-		t.Fatal(err)
-	}
-	synctest.Wait()
-	return frames
 }
 
 func TestServeFailsWithItsListener(t *testing.T) {

@@ -63,24 +63,10 @@ func TestConnectionThatClosesWithOpenStreamsIsLetGo(t *testing.T) {
 	})
 }
 
-// listen answers pings until a response to the stream, GOAWAY, or the end of the connection, at most for a time.
+// listen reads for a time at most.
 func (c *rawHTTP2) listen(stream uint32, most time.Duration) ended {
 	_ = c.conn.SetReadDeadline(time.Now().Add(most))
-	for {
-		frame, err := c.ReadFrame()
-		switch f := frame.(type) {
-		case nil:
-			return ended{err: err}
-		case *http2.PingFrame:
-			_ = c.WritePing(true, f.Data)
-		case *http2.MetaHeadersFrame:
-			if f.StreamID == stream {
-				return ended{status: f.PseudoValue("status")}
-			}
-		case *http2.GoAwayFrame:
-			return ended{goAway: true, code: f.ErrCode, last: f.LastStreamID}
-		}
-	}
+	return c.read(stream)
 }
 
 func TestIdleConnectionEndsInOrder(t *testing.T) {

@@ -6,14 +6,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
-	"sluice/proxy/why"
 )
 
 // ending is how a request ends.
@@ -28,39 +25,21 @@ type ending struct {
 // the number of lines.
 func logged(t *testing.T, level zapcore.Level, n int, endings ...ending) (requests int) {
 	t.Helper()
-	core, logs := observer.New(level)
-	registry, turn := prometheus.NewRegistry(), 0
-	o := new(accessOptions)
-	o.all.Store(true)
-	h := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		end, info := endings[turn%len(endings)], request.From(r.Context())
+	turn := 0
+	a := accessTo(of(func(w http.ResponseWriter, info *request.Info) {
+		end := endings[turn%len(endings)]
 		turn++
 		info.Caller, info.Outcome = end.caller, request.Outcome{Source: end.source, Reason: end.reason}
 		w.WriteHeader(end.code)
-	}), withRequestInfo, withAccessLog(zap.New(core), NewMetrics(registry), o, new(why.Ring)))
+	}), level)
+	a.options.all.Store(true)
 	for range n {
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/version", nil))
+		a.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/version", nil))
 	}
-	if counted := counted(t, registry); counted != n {
-		t.Errorf("the metrics count %d requests, want %d", counted, n)
+	if counted := counts(t, a.registry, "sluice_request_total")[""]; counted != float64(n) {
+		t.Errorf("the metrics count %v requests, want %d", counted, n)
 	}
-	return logs.FilterMessage("request").Len()
-}
-
-func counted(t *testing.T, from *prometheus.Registry) (n int) {
-	t.Helper()
-	families, err := from.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == "sluice_request_total" {
-			for _, series := range f.GetMetric() {
-				n += int(series.GetCounter().GetValue())
-			}
-		}
-	}
-	return n
+	return a.log.FilterMessage("request").Len()
 }
 
 func TestOfManyRefusalsSomeAreLogged(t *testing.T) {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bufio"
-	"crypto/tls"
 	"io"
 	"net/http"
 	"strings"
@@ -14,17 +13,13 @@ import (
 // sendText sends the text of HTTP/1.1 requests and returns the responses until the connection ends.
 func (e *env) sendText(t *testing.T, text string) []*http.Response {
 	t.Helper()
-	conn, err := e.listener.Dial(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	secure := tls.Client(conn, e.tls)
+	conn := e.dialTLS(t, "http/1.1")
 	defer conn.Close()
-	if _, err := io.WriteString(secure, text); err != nil {
+	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
 	var responses []*http.Response
-	for in := bufio.NewReader(secure); ; {
+	for in := bufio.NewReader(conn); ; {
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {
 			return responses
@@ -89,9 +84,9 @@ func TestAmbiguousRequestIsRefusedAndCounted(t *testing.T) {
 
 func TestTextsOfClientsAreCutInLogs(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
-	s := respond(http.MethodGet, "/"+long, http.Header{"Audit-Id": {long}, "User-Agent": {long}}, false, forwarded(200))
-	resource := respond(http.MethodGet, "/apis/"+long+"/"+long+"/namespaces/"+long+"/"+long+"/"+long+"/"+long, nil, false, forwarded(200))
-	for _, line := range append(s.log.All(), resource.log.All()...) {
+	a, _ := respond(http.MethodGet, "/"+long, http.Header{"Audit-Id": {long}, "User-Agent": {long}}, false, forwarded(200))
+	resource, _ := respond(http.MethodGet, "/apis/"+long+"/"+long+"/namespaces/"+long+"/"+long+"/"+long+"/"+long, nil, false, forwarded(200))
+	for _, line := range append(a.log.All(), resource.log.All()...) {
 		for key, value := range line.ContextMap() {
 			if text, ok := value.(string); ok && len(text) > 300 {
 				t.Errorf("%s has %d bytes", key, len(text))
