@@ -71,6 +71,11 @@ func TestClientsOfExpiredVersionsKeepNoOthersFromTheCache(t *testing.T) {
 	if resp, err := watch(t.Context(), expired, expiryLimit); err != nil || !bytes.Contains(resp.Body, []byte("too old resource version")) {
 		t.Errorf("version %s has not expired: %+v, %v", expired, resp, err)
 	}
+	cancel()
+	others.Wait()
+	if m, err := sluice.Metrics(); err != nil || m.Sum("sluice_watch_ends_total", "source=upstream", "end=expired") == 0 {
+		t.Errorf("no passed watch is recorded as expired: %v", err)
+	}
 }
 
 // A client that changes a large object shortens the history of the whole resource. That sends to the apiserver only watches
