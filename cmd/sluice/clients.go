@@ -52,5 +52,5 @@ func (f *clientsFlags) print(ctx context.Context, out io.Writer, width int) erro
 		return missing
 	}
 	l := see.MergedClients(all, f.by.value)
-	return cmp.Or(missing, f.output.print(out, l, append(tableText(see.ClientTable(l, f.by.value), f.output.wide(), width), "\nWOULD COST and COST are of the apiserver, in cores.\n"...)))
+	return cmp.Or(missing, f.output.print(out, l, append(tableText(see.ClientTable(l, f.by.value), f.output.wide(), width), "\nWOULD COST and COST are CPU of the apiserver, in cores, for what was served here and for what passed.\n"...)))
 }

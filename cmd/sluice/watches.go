@@ -33,7 +33,8 @@ func watchesCommand() *cobra.Command {
 		Use:   "watches [--address URL]",
 		Short: "Say which watches are open, how far they are behind, and how others have ended",
 		Long: `Show the open watches and how far they are behind, the slowest first, and how the last ones have ended. A row has
-the watches of one client for one resource that are answered alike. It exits with 0, with --behind with 1 if
+the watches of one client for one resource that are answered alike, BEHIND is how many events the slowest of them has
+not accepted, and FIRST WAITS how long the first of these has waited. It exits with 0, with --behind with 1 if
 there is one that far behind, and with 2 if it cannot tell.`,
 		Example: `  sluice watches --user system:node: --behind 1s
   sluice watches --passed -o yaml`,

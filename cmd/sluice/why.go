@@ -174,11 +174,8 @@ func explanationOf(resp *http.Response) *why.Explanation {
 func explanationText(e *why.Explanation) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s\n", text(strings.ToUpper(e.Verdict)), text(strings.TrimPrefix(e.Reason+": "+e.Sentence, ": ")))
-	switch {
-	case e.Do != "" && e.Doc != "":
-		fmt.Fprintf(&out, "Do: %s; see %s\n", text(e.Do), text(e.Doc))
-	case e.Do != "":
-		fmt.Fprintf(&out, "Do: %s\n", text(e.Do))
+	if e.Do != "" {
+		fmt.Fprintf(&out, "Do: %s\n", text(strings.TrimSuffix(e.Do+"; see "+e.Doc, "; see ")))
 	}
 	return out.Bytes()
 }

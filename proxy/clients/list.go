@@ -255,9 +255,4 @@ func (l *OpenWatchList) Sort() {
 	})
 }
 
-func (w *Watching) waiting() float64 {
-	if w.WaitingSeconds == nil {
-		return 0
-	}
-	return *w.WaitingSeconds
-}
+func (w *Watching) waiting() float64 { return *cmp.Or(w.WaitingSeconds, new(0.0)) }

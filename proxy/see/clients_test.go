@@ -137,6 +137,11 @@ func TestWatchesAreGroupedAndTellHowTheLastEnded(t *testing.T) {
 	if strings.Contains(page, "zoe") {
 		t.Error("a list is among the watches that have ended")
 	}
+	for end, want := range map[string]string{"": "opened", "timeout": "timeout"} { // two rows of one watch
+		if row := RequestTable([]why.Seen{{Verb: "WATCH", End: end}}).Rows[0]; row[7].Text != want {
+			t.Errorf("a watch that has ended as %q: %+v", end, row)
+		}
+	}
 	if page := p.get(t, "/watches?user=nobody").Body.String(); !strings.Contains(page, "No watch is open that matches") {
 		t.Error("a filter without a match says nothing")
 	}

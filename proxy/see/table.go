@@ -284,8 +284,11 @@ func RequestTable(all []why.Seen) *Table {
 	}}
 	for _, s := range all {
 		row := t.add(s.Verb+" "+cmp.Or(s.Resource, clients.NoResource), s.At.UTC().Format(time.TimeOnly), s.User, clients.Agent(s.Agent), answeredBy[s.Source], s.Reason, fmt.Sprint(s.Code), s.End)
-		if s.End != "" {
+		switch {
+		case s.End != "":
 			row[7].URL = guide(why.Troubleshooting + "#how-a-watch-ended")
+		case s.Verb == "WATCH": // which has a row of its own when it ends
+			row[7].Text = "opened"
 		}
 	}
 	return t
