@@ -64,6 +64,14 @@ func kindsOf(names []string) []kind {
 // scope chooses a scope.
 type scope func(r *reader) history.Scope
 
+// visible returns the part of a scope that the reader may read.
+func (r *reader) visible(s history.Scope) history.Scope {
+	if s.Namespace == "" {
+		s.Namespaces = r.some
+	}
+	return s
+}
+
 func whole(*reader) history.Scope         { return history.Scope{} }
 func inNamespace(r *reader) history.Scope { return history.Scope{Namespace: r.namespace()} }
 
@@ -137,7 +145,7 @@ func withVersion(q url.Values, c history.Consistency) history.Consistency {
 
 func listed(s scope, c consistency) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
-		scope := s(r)
+		scope := r.visible(s(r))
 		q := query(scope)
 		return r.list(ctx, name, scope, c(r, q), q)
 	}
@@ -145,7 +153,7 @@ func listed(s scope, c consistency) func(*reader, context.Context, string) error
 
 func paged(s scope, c consistency, both bool) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
-		scope := s(r)
+		scope := r.visible(s(r))
 		q := query(scope)
 		return r.pages(ctx, name, scope, c(r, q), q, func() *server {
 			if both && r.rnd.IntN(2) == 0 {
@@ -158,7 +166,7 @@ func paged(s scope, c consistency, both bool) func(*reader, context.Context, str
 
 func streamed(s scope, c consistency) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
-		scope := s(r)
+		scope := r.visible(s(r))
 		q := query(scope)
 		return r.stream(ctx, name, scope, c(r, q), q)
 	}

@@ -24,8 +24,9 @@ const requestTimeout = 15 * time.Second
 
 // server is Sluice or the apiserver, with connections of one client.
 type server struct {
-	name string
-	raw  *harness.RawClient
+	name   string
+	raw    *harness.RawClient
+	header http.Header // of each request
 }
 
 func newServer(t *testing.T, name string, config *rest.Config) *server {
@@ -35,7 +36,19 @@ func newServer(t *testing.T, name string, config *rest.Config) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(raw.Close)
-	return &server{name, raw}
+	return &server{name, raw, http.Header{"Accept": {"application/json"}}}
+}
+
+// projected has the server leave out nothing that an object of the resource has, by a projection.
+func (s *server) projected(r resource) {
+	keep := "metadata"
+	switch {
+	case r.custom():
+		keep += "+spec"
+	case r == configMaps:
+		keep += "+data"
+	}
+	s.header = http.Header{"Accept": {"application/json;keep=" + keep + ";quiet=1"}}
 }
 
 // sourceHeader is the response header in which Sluice names the source of an answer.
@@ -53,7 +66,7 @@ func (s *server) source(h http.Header) string {
 func (s *server) get(ctx context.Context, path string, query url.Values, compressed bool) (body []byte, source string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	q := harness.Request{Path: path + "?" + query.Encode(), Header: http.Header{"Accept": {"application/json"}}}
+	q := harness.Request{Path: path + "?" + query.Encode(), Header: s.header.Clone()}
 	if compressed {
 		q.Header.Set("Accept-Encoding", "gzip")
 	}
@@ -104,7 +117,7 @@ func (s *server) watch(ctx context.Context, path string, query url.Values) (*eve
 	if !strings.Contains(path, "/watch/") {
 		query.Set("watch", "1")
 	}
-	resp, err := s.raw.Open(ctx, harness.Request{Path: path + "?" + query.Encode(), Header: http.Header{"Accept": {"application/json"}}})
+	resp, err := s.raw.Open(ctx, harness.Request{Path: path + "?" + query.Encode(), Header: s.header})
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,16 @@
 package consistency
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"sluice/test/consistency/history"
@@ -67,6 +71,9 @@ func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *histo
 			page: l.page, pause: l.reading, kinds: kindsOf(l.reads),
 		})
 	}
+	for n := 1; n < l.readers; n += 3 {
+		wl.readers[n].sluice.projected(l.resource)
+	}
 	for n := range l.watchers {
 		w := &watcher{
 			resource: l.resource, name: fmt.Sprintf("watcher%d", n), server: newServer(t, serverName, config), rec: wl.recorder,
@@ -75,7 +82,66 @@ func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *histo
 		w.scope = l.watcherScope(n, namespaces[0], names[n%len(names)])
 		wl.watchers = append(wl.watchers, w)
 	}
+	for n := 1; n < l.watchers; n += 3 {
+		wl.watchers[n].server.projected(l.resource)
+	}
+	if !*direct { // the apiserver shows a tenant nothing
+		wl.addTenants(t, prefix, seed, serverName, config)
+	}
 	return wl
+}
+
+// addTenants adds a reader and watchers of a user who may read some of the namespaces only, and asks for those.
+func (wl *workload) addTenants(t *testing.T, prefix string, seed uint64, serverName string, config *rest.Config) {
+	t.Helper()
+	const user = "nobody"
+	may := []string{namespacesOf(prefix)[0], staticNamespace(prefix)}
+	for _, ns := range may {
+		wl.letRead(t, ns, user)
+	}
+	tenant := rest.CopyConfig(config)
+	tenant.BearerToken = controlPlane.RESTConfig(user).BearerToken
+	server := func() *server {
+		s := newServer(t, serverName, tenant)
+		s.header.Set("Sluice-Namespaces", "allowed")
+		return s
+	}
+	some := strings.Join(may, ",")
+	like := *wl.readers[0]
+	like.name, like.sluice, like.namespaces, like.some = "tenant", server(), may, some
+	like.rnd = random(seed, wl.plural+"tenant")
+	wl.readers = append(wl.readers, &like)
+	for n, s := range []history.Scope{{Namespaces: some}, {Namespaces: some, Labels: "color=red"}} {
+		name := fmt.Sprintf("tenant's watcher%d", n)
+		wl.watchers = append(wl.watchers, &watcher{
+			resource: wl.resource, name: name, server: server(), rec: wl.recorder, rnd: random(seed, wl.plural+name), scope: s,
+		})
+	}
+}
+
+// letRead gives a user the right to read the resource in a namespace until the test ends.
+func (wl *workload) letRead(t *testing.T, namespace, user string) {
+	t.Helper()
+	rbac := controlPlane.Client("admin").RbacV1()
+	meta := metav1.ObjectMeta{Name: "read-" + wl.plural}
+	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{wl.group}, Resources: []string{wl.plural}},
+	}}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: meta, Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+	}
+	if _, err := rbac.Roles(namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rbac.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // other scenarios have other namespaces
+		if err := rbac.RoleBindings(namespace).Delete(context.Background(), meta.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // watcherScope returns the scope of watcher n: every kind of scope in turn.

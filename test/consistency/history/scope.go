@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -11,17 +12,19 @@ import (
 // Scope is the part of a resource that a client reads. The zero Scope is the whole resource.
 type Scope struct {
 	Namespace string
-	Labels    string // a label selector
-	Fields    string // a field selector
+	// Namespaces are the only ones that the client may read, separated by commas; empty for all.
+	Namespaces string
+	Labels     string // a label selector
+	Fields     string // a field selector
 }
 
-// hasSelector reports whether the scope has a label or field selector.
-func (s Scope) hasSelector() bool { return s.Labels != "" || s.Fields != "" }
+// hasSelector reports whether the scope has a label or field selector, or is of some namespaces.
+func (s Scope) hasSelector() bool { return s.Labels != "" || s.Fields != "" || s.Namespaces != "" }
 
 func (s Scope) String() string {
 	var parts []string
 	for _, p := range []struct{ name, value string }{
-		{"namespace ", s.Namespace}, {"labels ", s.Labels}, {"fields ", s.Fields},
+		{"namespace ", s.Namespace}, {"namespaces ", s.Namespaces}, {"labels ", s.Labels}, {"fields ", s.Fields},
 	} {
 		if p.value != "" {
 			parts = append(parts, p.name+p.value)
@@ -45,6 +48,7 @@ func (s Scope) Match() (func(*Object) bool, error) {
 	}
 	return func(o *Object) bool {
 		return o != nil && (s.Namespace == "" || o.Namespace() == s.Namespace) &&
+			(s.Namespaces == "" || slices.Contains(strings.Split(s.Namespaces, ","), o.Namespace())) &&
 			byLabel.Matches(labels.Set(o.Labels)) && (byField.Empty() || byField.Matches(o.fieldSet()))
 	}, nil
 }
