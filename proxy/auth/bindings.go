@@ -61,7 +61,7 @@ func (b *bindings) changed(key string, object []byte) {
 	}
 	var subjects []subject
 	for _, s := range now.Subjects {
-		if one, ok := boundSubject(&s, now.Namespace); ok {
+		if one, ok := boundSubject(&s, now.Namespace); ok && now.Namespace != "" {
 			subjects = append(subjects, one)
 		}
 	}

@@ -127,7 +127,9 @@ func receive(t *testing.T, last <-chan result) (got result) {
 }
 
 // grant lets nobody read the configuration maps of a namespace.
-func grant(t *testing.T, ns string) (revoke func()) {
+func grant(t *testing.T, ns string) (revoke func()) { return grantTo(t, ns, user("nobody")) }
+
+func grantTo(t *testing.T, ns string, to rbacv1.Subject) (revoke func()) {
 	t.Helper()
 	c := apiserver.Client("admin").RbacV1()
 	role := &rbacv1.Role{ObjectMeta: named("maps"), Rules: []rbacv1.PolicyRule{{Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps"}}}}
@@ -135,7 +137,7 @@ func grant(t *testing.T, ns string) (revoke func()) {
 		t.Fatal(err)
 	}
 	binding := &rbacv1.RoleBinding{
-		ObjectMeta: named("maps"), Subjects: []rbacv1.Subject{user("nobody")},
+		ObjectMeta: named("maps"), Subjects: []rbacv1.Subject{to},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "maps"},
 	}
 	if _, err := c.RoleBindings(ns).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {

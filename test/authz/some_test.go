@@ -327,3 +327,60 @@ func (a *answered) add(object any) {
 	text, _ := json.Marshal(object)
 	a.Objects = append(a.Objects, string(text))
 }
+
+// A watch of two namespaces loses one of them, in which a writer updates a configuration map all the time.
+func TestLostNamespaceHasNoLaterEvents(t *testing.T) {
+	t.Parallel()
+	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	u := tenant{name: "some-loser"}
+	kept, lost := apiserver.Namespace(t), apiserver.Namespace(t)
+	grantTo(t, kept, user(u.name))
+	revoke := grantTo(t, lost, user(u.name))
+	written := write(t, lost)
+	harness.Eventually(t, "both namespaces are shown", func() error {
+		visible, err := u.namespaces(t.Context())
+		if err == nil && !slices.Equal(visible, slices.Sorted(slices.Values([]string{kept, lost}))) {
+			err = fmt.Errorf("%v are shown", visible)
+		}
+		return err
+	})
+	resp, err := sluice.Raw("admin").Open(t.Context(),
+		harness.Request{Path: "/api/v1/configmaps?watch=1&resourceVersion=0", Header: u.header("application/json")})
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(err, resp.StatusCode)
+	}
+	defer resp.Body.Close()
+	last := make(chan result, 1)
+	go func() { last <- readEvents(resp.Body) }()
+	written.await(t, backlog)
+	revoke()
+	harness.Eventually(t, "the apiserver denies the caller", func() error {
+		got, _, err := u.read(t.Context(), apiserver.Raw("admin"), "/api/v1/namespaces/"+lost+"/configmaps?limit=1", "application/json")
+		if err == nil && got.Code != http.StatusForbidden {
+			err = fmt.Errorf("code %d", got.Code)
+		}
+		return err
+	})
+	revoked := time.Now()
+	got := receive(t, last)
+	if late := got.latest.Sub(revoked); got.events == 0 || late > revocationBound || got.code != http.StatusGone {
+		t.Errorf("%d events, the last %v after the revocation, then code %d, %v", got.events, late, got.code, got.err)
+	}
+	// A watch that resumes would miss the loss, and so would a page.
+	resumed, _, err := u.read(t.Context(), sluice.Raw("admin"), "/api/v1/configmaps?watch=1&timeoutSeconds=1&resourceVersion=1", "application/json")
+	if err != nil || resumed.Code != http.StatusGone {
+		t.Errorf("a watch that resumes gets %v, %v", resumed, err)
+	}
+}
+
+// namespaces returns the namespaces of the configuration maps that a tenant is shown.
+func (u *tenant) namespaces(ctx context.Context) (all []string, err error) {
+	got, err := u.readAll(ctx, "configmaps", "", "application/json")
+	for _, text := range got.Objects {
+		var o struct{ Metadata metav1.ObjectMeta }
+		err = errors.Join(err, json.Unmarshal([]byte(text), &o))
+		all = append(all, o.Metadata.Namespace)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}

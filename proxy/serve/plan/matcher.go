@@ -10,16 +10,16 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/proxy/discovery"
+	"sluice/proxy/request"
 )
 
 // matcher is a tree.Filter by labels, fields and shards.
 type matcher struct {
 	labels labels.Selector // nil for any
 	fields []requirement
-	shards *shards    // nil for any
-	keys   tree.Range // of a watch in the scope of an index, which does not restrict keys
-	// visible are the only keys, see Selection; nil for all.
-	visible []tree.Range
+	shards *shards       // nil for any
+	keys   tree.Range    // of a watch in the scope of an index, which does not restrict keys
+	some   *request.Read // whose namespaces alone match; nil for all
 }
 
 // requirement is one term of a field selector.
@@ -61,7 +61,7 @@ func newMatcher(f selectableFields, byLabels labels.Selector, byFields apifields
 
 // Match implements tree.Filter.
 func (m *matcher) Match(o *tree.Object) bool {
-	if !m.keys.Contains(o.Key) || m.visible != nil && !contain(m.visible, o.Key) {
+	if !m.keys.Contains(o.Key) || m.some != nil && !shows(m.some, o.Key) {
 		return false
 	}
 	for _, r := range m.fields {

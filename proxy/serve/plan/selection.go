@@ -23,7 +23,7 @@ type Selection struct {
 	Filter   tree.Filter       // what keys and indexed do not select already; nil for everything
 	narrowed bool              // a field selector narrows it to a name or a namespace
 	Shards   *metav1.ShardInfo // of the metadata of a list; nil without a shard selector
-	visible  []tree.Range      // in key order, the only ones whose keys are shown; nil for all. The filter has them, too.
+	some     *request.Read     // whose namespaces alone are shown, which the filter has, too; nil for all
 }
 
 // selectableFields are the fields that field selectors can name for a resource.
@@ -51,8 +51,10 @@ func newSelection(r *codec.Resource, f selectableFields, read *request.Read, sha
 		}
 		s.Shards = &metav1.ShardInfo{Selector: m.shards.selector}
 	}
-	s.visible = visible(read)
-	s.Filter, m.visible = m, s.visible
+	if read.Namespaces != nil {
+		s.some, m.some = read, read
+	}
+	s.Filter = m
 	s.terms = m.terms()
 	s.narrow(r.Namespaced, read.Namespace, read.Fields)
 	s.useIndex(f, m)
@@ -151,11 +153,11 @@ func (s *Selection) candidates(state *cache.Snapshot, budget *tree.Budget) iter.
 // parts yields the parts of a range of keys that are visible.
 func (s *Selection) parts(keys tree.Range) iter.Seq[tree.Range] {
 	return func(yield func(tree.Range) bool) {
-		if s.visible == nil {
+		if s.some == nil {
 			yield(keys)
 			return
 		}
-		for _, part := range s.visible {
+		for _, part := range ranges(s.some) {
 			part.From = max(part.From, keys.From)
 			if keys.To != "" {
 				part.To = min(part.To, keys.To)

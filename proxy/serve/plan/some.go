@@ -37,27 +37,26 @@ func unreviewed() error {
 	return &outcome.Refused{Reason: outcome.NotReviewed, Err: response.NewUnavailable(message.NotReviewed.Say())}
 }
 
-// visible returns the ranges of keys that a read shows, in their order; nil for all.
-func visible(read *request.Read) []tree.Range {
-	if read.Namespaces == nil {
-		return nil
+// shows reports whether a read of some namespaces shows a key.
+func shows(read *request.Read, k tree.Key) bool {
+	namespace := k.Namespace()
+	if read.OfNamespaces() {
+		namespace = k.Name()
 	}
-	ranges := make([]tree.Range, 0, len(read.Namespaces))
-	for _, ns := range read.Namespaces {
-		if read.OfNamespaces() {
-			ranges = append(ranges, tree.Single(tree.KeyOf("", ns)))
-		} else {
-			ranges = append(ranges, tree.Namespace(ns))
-		}
-	}
-	slices.SortFunc(ranges, byFrom)
-	return ranges
+	_, found := slices.BinarySearch(read.Namespaces, namespace)
+	return found
 }
 
-func byFrom(a, b tree.Range) int { return cmp.Compare(a.From, b.From) }
-
-// contain reports whether one of the ranges, which are in order, contains a key.
-func contain(ranges []tree.Range, k tree.Key) bool {
-	i, exact := slices.BinarySearchFunc(ranges, tree.Range{From: k}, byFrom)
-	return exact || i > 0 && ranges[i-1].Contains(k)
+// ranges returns the ranges of keys that a read of some namespaces shows, in their order, which is not that of the namespaces. They
+// are made anew each time: those of watches would take much memory.
+func ranges(read *request.Read) (all []tree.Range) {
+	for _, ns := range read.Namespaces {
+		if read.OfNamespaces() {
+			all = append(all, tree.Single(tree.KeyOf("", ns)))
+		} else {
+			all = append(all, tree.Namespace(ns))
+		}
+	}
+	slices.SortFunc(all, func(a, b tree.Range) int { return cmp.Compare(a.From, b.From) })
+	return all
 }

@@ -104,8 +104,7 @@ func TestNamespacesThemselvesAreSelectedByName(t *testing.T) {
 	slices.SortFunc(all, func(a, b *tree.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	read := &request.Read{Verb: "list", Namespaces: []string{"a", "a1"}}
 	read.Version, read.Resource = "v1", "namespaces"
-	s := Selection{visible: visible(read)}
-	s.Filter = &matcher{visible: s.visible}
+	s := Selection{some: read, Filter: &matcher{some: read}}
 	var got []string
 	for _, o := range s.objects(cache.New(cache.Options{}, all, 1).Snapshot(), nil) {
 		got = append(got, string(o.Key))
