@@ -91,6 +91,9 @@ func (r *Reflector) Run(ctx context.Context) error {
 		end(nil)
 		if r.store != nil {
 			r.options.Ended(err)
+			if errors.Is(err, ErrExpired) && time.Since(r.began) > rest(r.took) {
+				r.backoff.reset() // the apiserver answers again: earlier failures no longer count
+			}
 		}
 		r.unpublish()
 		if ctx.Err() != nil {
@@ -101,9 +104,6 @@ func (r *Reflector) Run(ctx context.Context) error {
 		}
 		r.options.Report(err)
 		r.heldBack = r.heldBack || errors.Is(err, cache.ErrHeldBack)
-		if errors.Is(err, ErrExpired) && time.Since(r.began) > rest(r.took) {
-			r.backoff.reset() // the apiserver answers again: earlier failures no longer count
-		}
 		switch {
 		case errors.Is(err, ErrUnreadable):
 			r.unreadable.wait(ctx, err)

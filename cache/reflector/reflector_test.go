@@ -34,7 +34,7 @@ type step struct {
 	version uint64
 	events  []Event
 	end     error         // of the stream; nil keeps it open until the context ends
-	after   time.Duration // when the stream ends, or the inventory is answered
+	after   time.Duration // when the stream ends, or the list or inventory is answered
 	// doubtful is of a watch that may be of another history.
 	doubtful bool
 }
@@ -56,6 +56,7 @@ func (s *script) play(call string) step {
 
 func (s *script) List(_ context.Context, yield func(*tree.Object)) (uint64, error) {
 	st := s.play("list")
+	time.Sleep(st.after)
 	for _, o := range st.objects {
 		yield(o)
 	}
@@ -413,6 +414,24 @@ func TestStoreThatExpiresInAnOutageIsReplacedAtOnce(t *testing.T) {
 		}
 		if len(src.steps) > 0 || without == 0 || without > 2*firstDelay {
 			t.Errorf("no store for %v; %d steps are left", without, len(src.steps))
+		}
+	})
+}
+
+// The apiserver may not keep a state until its last page is read: it is listed ever more rarely.
+func TestListsThatExpireGrowRare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &script{t: t, steps: []step{{call: "watchlist", err: ErrUnsupported}}}
+		for range 100 {
+			src.steps = append(src.steps, step{call: "list", after: 2 * shortWatch, err: ErrExpired})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // virtual time
+		defer cancel()
+		if err := New(src, Options{}).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(src.calls); n > 20 {
+			t.Errorf("%d lists in five minutes", n)
 		}
 	})
 }
