@@ -52,7 +52,7 @@ func (p *plan) readIntOrString(b []byte) (v intstr.IntOrString, err error) {
 	if err := p.fieldsOf(b, intOrStringTypes, func(field, []byte) {}); err != nil {
 		return v, err
 	}
-	if err := v.Unmarshal(b); err != nil || v.Type > intstr.String {
+	if err := v.Unmarshal(b); err != nil || v.Type != intstr.Int && v.Type != intstr.String {
 		return v, p.error(ErrValue)
 	}
 	return v, nil

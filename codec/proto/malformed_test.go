@@ -48,7 +48,10 @@ func TestInvalidBytesGiveTheirError(t *testing.T) {
 		"cut text":            {pod, "\x0a\x03\x0a\x05a", ErrTruncated},
 		"message in parts":    {pod, "\x12\x00\x12\x00", ErrForm},
 		"quantity":            {"v1 PersistentVolume", "\x12\x09\x0a\x07\x12\x05\x0a\x03abc", ErrValue},
+		"type of a port":      {"v1 Service", "\x12\x13\x0a\x11\x22\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\x01\x1a\x00", ErrValue},
 		"fields not JSON":     {pod, "\x0a\x08\x8a\x01\x05\x3a\x03\x0a\x01{", ErrValue},
+		"fields in CBOR":      {pod, "\x0a\x0c\x8a\x01\x09\x3a\x07\x0a\x05\xa1\x42fa\xa0", ErrValue},
+		"data in CBOR":        {"apps/v1 ControllerRevision", "\x12\x06\x0a\x04\xd9\xd9\xf7\xa0", ErrValue},
 		"fields not in UTF-8": {pod, "\x0a\x08\x8a\x01\x05\x3a\x03\x0a\x01\xff", ErrValue},
 	} {
 		apiVersion, kind, _ := strings.Cut(c.kind, " ")

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec"
 	"sluice/codec/cbor"
@@ -24,6 +25,17 @@ func withUnknownField(object string) []byte {
 	}
 	raw = protowire.AppendTag(raw, 1999, protowire.BytesType)
 	return protowire.AppendString(raw, "what this release does not know")
+}
+
+// withCBORInside returns an object as an apiserver with CBOR may send it.
+func withCBORInside(object string) []byte {
+	m := &corev1.ConfigMap{ObjectMeta: fake.ObjectMeta(object)}
+	m.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1("\xa1\x42fa\xa0")}}
+	raw, err := m.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return raw
 }
 
 func enveloped(kind string, raw []byte) []byte {
@@ -42,7 +54,7 @@ func pageWithUnknownField(rv, object string) []byte {
 	return enveloped("ConfigMapList", protowire.AppendBytes(list, withUnknownField(object)))
 }
 
-func TestUnknownProtobufFieldsMakeTheStoreJSON(t *testing.T) {
+func TestUnprintableProtobufMakesTheStoreJSON(t *testing.T) {
 	p, j := fake.ConfigMaps, fake.ConfigMaps.InJSON()
 	unknown := p.Frame("ADDED", enveloped("ConfigMap", withUnknownField("a/new@12")))
 	scripts := map[string][]step{
@@ -50,6 +62,10 @@ func TestUnknownProtobufFieldsMakeTheStoreJSON(t *testing.T) {
 			{"watchlist", p.Ended(p.Added("a/x@3"), p.InitialEventsEnd("10"), unknown)},
 			{"watchlist", j.Cut(j.Added("a/x@3"), j.Added("a/new@12"), j.InitialEventsEnd("20"))},
 			{"watch 20", fake.Refuse(http.StatusGone)},
+			{"watchlist", j.Stream(j.Added("a/x@3"), j.Added("a/new@12"), j.InitialEventsEnd("30"))},
+		},
+		"CBOR inside": {
+			{"watchlist", p.Ended(p.Frame("ADDED", enveloped("ConfigMap", withCBORInside("a/new@12"))))},
 			{"watchlist", j.Stream(j.Added("a/x@3"), j.Added("a/new@12"), j.InitialEventsEnd("30"))},
 		},
 		"in an initial event": {
