@@ -135,3 +135,22 @@ func TestWatchOfSomeNamespacesHasNoEventsOfOthers(t *testing.T) {
 		}
 	})
 }
+
+// A watch goes on only from a list that is known here: a list that the apiserver answered instead would expire it again and again.
+func TestListWithOtherRightsThanBeforeDoesNotPass(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
+		e := newSomeEnv(t)
+		e.Apiserver.Set(9, 0)
+		e.List(somePath)
+		e.Access.Allowed = true
+		e.Apiserver.Set(10, 10)
+		l := e.List(somePath)
+		if e.Passed != nil {
+			t.Fatal("the list passes")
+		}
+		w := e.Watch(somePath+"?watch=1&resourceVersion="+l.Metadata.ResourceVersion, nil)
+		if code, _ := w.State(); code != http.StatusOK {
+			t.Errorf("the watch gets %d", code)
+		}
+	})
+}

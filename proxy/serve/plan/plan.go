@@ -302,10 +302,10 @@ func (p *Plan) selectObjects() error {
 // sharded reports whether the read has a shard selector. A get ignores it.
 func (q *Query) sharded() bool { return q.Options.ShardSelector != "" && q.Verb != negotiate.Get }
 
-// OnlyHere reports whether the read should not pass: the apiserver may ignore its shard selector, or refuses what it shows, or a watch
-// goes on only from what was shown here.
+// OnlyHere reports whether the read should not pass: the apiserver may ignore its shard selector, or refuses what it shows, or watches
+// go on only from what is shown here.
 func (p *Plan) OnlyHere() bool {
-	return p.Some() || p.written || p.sharded() && (p.Resource == nil || !p.Resource.SelectsShards)
+	return p.Some() || p.written || p.shown != nil || p.sharded() && (p.Resource == nil || !p.Resource.SelectsShards)
 }
 
 // Key returns the key of the object that a get names.
