@@ -27,15 +27,11 @@ func (x *Proxy) validate(p *problems) {
 	if x.Listen != "" {
 		p.address("proxy.listen", x.Listen)
 	}
-	p.destinations("proxy.hosts", x.Hosts)
-	p.pair("proxy.tls", x.TLS.CertFile, x.TLS.KeyFile)
-}
-
-func (p *problems) destinations(field string, list []string) {
-	for i, v := range list {
+	for i, v := range x.Hosts {
 		_, err := ParseDestination(v)
-		p.check(err == nil, fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%q is not host:port", v))
+		p.check(err == nil, fmt.Sprintf("proxy.hosts[%d]", i), fmt.Sprintf("%q is not host:port", v))
 	}
+	p.pair("proxy.tls", x.TLS.CertFile, x.TLS.KeyFile)
 }
 
 // Destination is a host and port to which a client of the proxy connects. Two that are equal lead to

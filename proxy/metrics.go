@@ -87,35 +87,19 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{g.options.Memory, queues{
+	all := []prometheus.Collector{g.options.Memory}
+	for name, q := range map[string]*limits.Queue{
 		"apiserver": g.passing, "unauthenticated": g.unauthenticated, "cpu": g.options.CPU.Queue,
-	}}
-}
-
-// queues are a collector of the figures of queues, by name.
-type queues map[string]*limits.Queue
-
-var (
-	queuePlaces  = prometheus.NewDesc("sluice_queue_places", "Places of a queue.", []string{"queue"}, nil)
-	queueTaken   = prometheus.NewDesc("sluice_queue_taken", "Places of a queue that are taken.", []string{"queue"}, nil)
-	queueWaiting = prometheus.NewDesc("sluice_queue_waiting", "Requests that wait for their places.", []string{"queue"}, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (queues) Describe(to chan<- *prometheus.Desc) {
-	to <- queuePlaces
-	to <- queueTaken
-	to <- queueWaiting
-}
-
-// Collect implements prometheus.Collector.
-func (q queues) Collect(to chan<- prometheus.Metric) {
-	for name, queue := range q {
-		places, taken, waiting := queue.Numbers()
-		to <- prometheus.MustNewConstMetric(queuePlaces, prometheus.GaugeValue, float64(places), name)
-		to <- prometheus.MustNewConstMetric(queueTaken, prometheus.GaugeValue, float64(taken), name)
-		to <- prometheus.MustNewConstMetric(queueWaiting, prometheus.GaugeValue, float64(waiting), name)
+	} {
+		gauge := func(metric, help string, number func() int) {
+			o := prometheus.GaugeOpts{Name: metric, Help: help, ConstLabels: prometheus.Labels{"queue": name}}
+			all = append(all, prometheus.NewGaugeFunc(o, func() float64 { return float64(number()) }))
+		}
+		gauge("sluice_queue_places", "Places of a queue.", func() (n int) { n, _, _ = q.Numbers(); return n })
+		gauge("sluice_queue_taken", "Places of a queue that are taken.", func() (n int) { _, n, _ = q.Numbers(); return n })
+		gauge("sluice_queue_waiting", "Requests that wait for their places.", func() (n int) { _, _, n = q.Numbers(); return n })
 	}
+	return all
 }
 
 // other replaces label values that a client could choose freely, which keeps the number of series bounded.

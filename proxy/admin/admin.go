@@ -23,9 +23,9 @@ type Options struct {
 	Protect func(http.Handler) http.Handler
 	// Metrics are served at /metrics.
 	Metrics prometheus.Gatherer
-	// Status, if not nil, serves the status page at / and its parts.
+	// Status serves the status page at / and its parts.
 	Status http.Handler
-	// Config, if not nil, returns the running configuration, without secrets, for /configz.
+	// Config returns the running configuration, without secrets, for /configz.
 	Config func() any
 	// Hosts are accepted in the Host header, besides localhost and IP addresses.
 	Hosts []string
@@ -62,19 +62,15 @@ func Handler(o Options) http.Handler {
 	mux.Handle("GET /metrics", protect(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: mostInFlight, Timeout: answerWithin,
 	})))
-	if o.Status != nil {
-		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /watches", "GET /why", "/see/"} {
-			mux.Handle(pattern, protect(few(o.Status)))
-		}
+	for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /watches", "GET /why", "/see/"} {
+		mux.Handle(pattern, protect(few(o.Status)))
 	}
-	if o.Config != nil {
-		mux.Handle("GET /configz", protect(few(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			e := json.NewEncoder(w)
-			e.SetIndent("", "  ")
-			_ = e.Encode(o.Config()) // an error means that the client is gone
-		}))))
-	}
+	mux.Handle("GET /configz", protect(few(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		_ = e.Encode(o.Config()) // an error means that the client is gone
+	}))))
 	if o.Profiling { // profiles last
 		profiles := http.NewServeMux()
 		profiles.HandleFunc("/debug/pprof/", pprof.Index)

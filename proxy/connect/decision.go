@@ -67,8 +67,11 @@ const replyTimeout = 10 * time.Second
 // intercept hands a connection to the server of the API.
 func (p *Proxy) intercept(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
 	if p.api.Context().Err() != nil {
-		p.fail(r, client, decisionShuttingDown, newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-			message.ProxyEnding.Say()))
+		p.refused(r, decisionShuttingDown)
+		_ = client.SetWriteDeadline(time.Now().Add(replyTimeout))
+		ending := newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, message.ProxyEnding.Say())
+		_ = ending.response().Write(client) // an error means that the client is gone
+		_ = client.Close()
 		return
 	}
 	if !accepted(client) {
@@ -89,12 +92,4 @@ func accepted(client net.Conn) bool {
 		return false
 	}
 	return client.SetWriteDeadline(time.Time{}) == nil
-}
-
-// fail refuses a connection that is already hijacked.
-func (p *Proxy) fail(r *http.Request, client net.Conn, decision string, refusal refusal) {
-	p.refused(r, decision)
-	_ = client.SetWriteDeadline(time.Now().Add(replyTimeout))
-	_ = refusal.response().Write(client) // an error means that the client is gone
-	_ = client.Close()
 }

@@ -16,9 +16,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Memory) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descHeld, descTotal, descLargest, descRefused, descRevoked} {
-		ch <- d
-	}
+	prometheus.DescribeByCollect(m, ch)
 }
 
 // Collect implements prometheus.Collector.

@@ -51,23 +51,18 @@ var (
 		"Memory that all stores together may take (cache.maxBytes); 0 if there is no limit.", nil, nil)
 )
 
-// stoppedStores counts the stores that were stopped, or not filled.
-type stoppedStores struct{ *prometheus.CounterVec }
-
-func newStoppedStores() stoppedStores {
-	return stoppedStores{prometheus.NewCounterVec(prometheus.CounterOpts{
+func newStopped() *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_stores_stopped_total",
 		Help: `Stores that were stopped, or not filled: "reason" is "idle" or "stores-too-large".`,
-	}, []string{"reason"})}
+	}, []string{"reason"})
 }
-
-func (s stoppedStores) count(reason string) { s.WithLabelValues(reason).Inc() }
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descCharged
 	ch <- descLimit
-	c.registry.stopped.Describe(ch)
+	c.registry.room.stopped.Describe(ch)
 	for _, d := range []*prometheus.Desc{
 		descSynced, descForbidden, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descHistory,
 		descMismatch, descProbes, descRollCalls, descDelegated, descCost, descLent,
@@ -80,7 +75,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descCharged, prometheus.GaugeValue, float64(c.registry.room.total()))
 	ch <- prometheus.MustNewConstMetric(descLimit, prometheus.GaugeValue, float64(c.registry.room.limit))
-	c.registry.stopped.Collect(ch)
+	c.registry.room.stopped.Collect(ch)
 	for _, e := range c.registry.entries.all() {
 		e.collect(ch)
 	}

@@ -56,7 +56,6 @@ type Registry struct {
 	// descriptions and fills are requests to the apiserver for new stores.
 	descriptions, fills fills
 	room                room
-	stopped             stoppedStores
 
 	entries entries
 
@@ -76,10 +75,10 @@ func New(o Options) *Registry {
 	}
 	r := &Registry{
 		options: o, exclude: map[string]bool{}, entries: entries{m: map[schema.GroupVersionResource]*entry{}},
-		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(),
+		notCacheable: cachelib.NewLRUExpireCache(maxAbsent),
 		descriptions: newFills(), fills: newFills(),
 	}
-	r.room = room{limit: o.Limits.Bytes, idle: o.Limits.Idle, log: o.Log, entries: &r.entries, stopped: &r.stopped}
+	r.room = room{limit: o.Limits.Bytes, idle: o.Limits.Idle, log: o.Log, entries: &r.entries, stopped: newStopped()}
 	r.SetProofCost(o.ProofCost)
 	for _, name := range o.Exclude {
 		r.exclude[name] = true
