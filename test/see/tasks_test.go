@@ -38,7 +38,7 @@ var tasks = []task{
 	{
 		"Who lists all pods, and what does it cost?", "/clients?by=lists", []string{"reporter/1.0", "pods.v1"},
 		[]step{{"reporter/1.0", []string{"Would cost: CPU of the apiserver", "cores", "Open watches"}}},
-		"clients --sort-by lists", []string{"reporter/1.0", "WOULD COST and COST are of the apiserver"},
+		"clients --sort-by lists", []string{"reporter/1.0", "WOULD COST and COST are CPU of the apiserver"},
 	},
 	{
 		"Why does the watch of my controller pass, and what can I do?", "/", []string{"watches that pass"},
