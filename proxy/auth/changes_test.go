@@ -34,6 +34,14 @@ func (r *rules) change(resource string) {
 	synctest.Wait()
 }
 
+// bind changes a RoleBinding.
+func (r *rules) bind(key string, object []byte) {
+	r.mu.Lock()
+	changed := r.changed["rolebindings.rbac.authorization.k8s.io"]
+	r.mu.Unlock()
+	changed(key, object)
+}
+
 // runRBAC runs a test of an Access that follows RBAC objects. Jane may do everything.
 func runRBAC(t *testing.T, test func(*testing.T, *reviewAPI, *Access, *rules)) {
 	runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {

@@ -19,7 +19,7 @@ func runSome(t *testing.T, test func(*testing.T, *reviewAPI, *Access, *rules)) {
 	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
 		reviews.may("a", "b")
 		for _, ns := range []string{"a", "b", "c"} {
-			rbac.changed["rolebindings.rbac.authorization.k8s.io"](ns+"/x", roleBinding(ns, userSubject("jane")))
+			rbac.bind(ns+"/x", roleBinding(ns, userSubject("jane")))
 		}
 		time.Sleep(3 * longestPace) // until the changes have settled
 		test(t, reviews, access, rbac)
@@ -75,7 +75,7 @@ func TestReadShowsTheNamespacesThatReviewsAllow(t *testing.T) {
 		check("/api/v1/pods", http.Header{"User-Agent": {"k9s"}}, "a", "b")
 
 		reviews.may("c", "d")
-		rbac.changed["rolebindings.rbac.authorization.k8s.io"]("c/y", roleBinding("c", rbacv1.Subject{Kind: "Group", Name: "team"}))
+		rbac.bind("c/y", roleBinding("c", rbacv1.Subject{Kind: "Group", Name: "team"}))
 		time.Sleep(3 * longestPace)
 		check("/api/v1/pods", asks, "c")
 		reviews.may()

@@ -139,6 +139,8 @@ var someReads = []struct{ resource, query, accept string }{
 	{"configmaps", "watch=1&timeoutSeconds=1&resourceVersion=0", "application/json"},
 	{"configmaps", "watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Done", "application/json"},
 	{"configmaps", "watch=1&timeoutSeconds=2&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1", "application/json"},
+	{"nodes", "resourceVersion=0", "application/json"}, // which have no namespaces
+	{"nodes", "watch=1&timeoutSeconds=1&resourceVersion=0", "application/json"},
 	{"namespaces", "", "application/json"},
 	{"namespaces", "limit=1", "application/json"},
 	{"namespaces", "watch=1&timeoutSeconds=1&resourceVersion=0", "application/json"},
@@ -326,6 +328,53 @@ func (a *answered) add(object any) {
 	}
 	text, _ := json.Marshal(object)
 	a.Objects = append(a.Objects, string(text))
+}
+
+// The apiserver decides about what the cache never shows.
+func TestReadsThatTheCacheNeverShowsPassWhateverTheyAskFor(t *testing.T) {
+	t.Parallel()
+	ns, u := apiserver.Namespace(t), tenant{name: "some-reader"}
+	role := &rbacv1.Role{ObjectMeta: named("all"), Rules: []rbacv1.PolicyRule{rights["all"]}}
+	if _, err := apiserver.Client("admin").RbacV1().Roles(ns).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b := &rbacv1.RoleBinding{ObjectMeta: named("all"), Subjects: []rbacv1.Subject{user(u.name)},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "all"}}
+	if _, err := apiserver.Client("admin").RbacV1().RoleBindings(ns).Create(t.Context(), b, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the namespace is shown", func() error {
+		got, err := u.namespaces(t.Context())
+		if err == nil && !slices.Equal(got, []string{ns}) {
+			err = fmt.Errorf("%v are shown", got)
+		}
+		return err
+	})
+	for _, path := range []string{
+		"/api/v1/secrets", "/api/v1/secrets?watch=1", "/api/v1/events?resourceVersion=0", "/api/v1/nodes", "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+		"/api/v1/namespaces/default/configmaps?resourceVersion=0", "/api/v1/configmaps?labelSelector=" + strings.Repeat("a%2C", 3000) + "a",
+		"/apis/apps/v1/none", "/api/v1/namespaces/default",
+	} {
+		want, _, err := u.read(t.Context(), apiserver.Raw("admin"), path, "application/json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := u.read(t.Context(), sluice.Raw("admin"), path, "application/json")
+		if diff := cmp.Diff(want, got); err != nil || diff != "" || got.Code == http.StatusOK {
+			t.Errorf("%.80s: %v, -apiserver +sluice\n%s", path, err, diff)
+		}
+	}
+	for _, path := range []string{"/api/v1/watch/configmaps?resourceVersion=0&timeoutSeconds=1", "/api/v1/watch/namespaces?resourceVersion=0&timeoutSeconds=1"} {
+		got, _, err := u.read(t.Context(), sluice.Raw("admin"), path, "application/json")
+		if err != nil || len(got.Objects) == 0 {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+		for _, o := range got.Objects {
+			if !strings.Contains(o, `"`+ns+`"`) {
+				t.Errorf("%s shows %s", path, o)
+			}
+		}
+	}
 }
 
 // A watch of two namespaces loses one of them, in which a writer updates a configuration map all the time.
