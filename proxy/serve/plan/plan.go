@@ -53,6 +53,8 @@ type Plan struct {
 	resources Resources
 	cost      *Cost                // nil until it is estimated
 	shown     func(version uint64) // nil if nobody asks later
+	memory    *Shown               // nil remembers nothing
+	listed    *request.Read        // which a watch goes on from, if it lists others than it watches
 	written   bool                 // the caller may write the objects, and is therefore shown whole ones in spite of a policy
 }
 
@@ -117,7 +119,7 @@ const (
 // Parse returns the demand of a request, with the outcome.Pass of one that is never served, whose plan may lack all but
 // Info and Verb. Requests that the apiserver would refuse pass, so that the client gets the error of the apiserver.
 func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
-	p := &Plan{Query: Query{Info: info}, Indexes: o.Indexes, resources: o.Resources}
+	p := &Plan{Query: Query{Info: info}, Indexes: o.Indexes, resources: o.Resources, memory: o.Shown}
 	verb, reads := negotiate.ParseVerb(info.Verb)
 	p.Verb = verb
 	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""

@@ -79,6 +79,30 @@ func (p *Plan) ShownAt(version uint64) {
 	}
 }
 
+// left takes note that a client has something else than was shown last for a key, up to a version.
+func (s *Shown) left(key readKey, what [sha256.Size]byte, version uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last, ok := s.known.Get(key); ok && last.(shown).what != what && last.(shown).since <= version {
+		s.known.Add(key, shown{last.(shown).what, version + 1})
+	}
+}
+
+// LeftAt takes note that a watch ends at a version from which its client may go on. The watch may have outlived the rights of its
+// caller until its next recheck.
+func (p *Plan) LeftAt(version uint64) {
+	s := p.memory
+	if s == nil || s.known.Len() == 0 || !p.Read.Across() && !p.Read.Unwritten && !p.written {
+		return
+	}
+	lists := p.Read
+	if p.listed != nil {
+		lists = p.listed
+	}
+	s.left(keyOf(p, "list"), digestOf(lists), version)
+	s.left(keyOf(p, "watch"), digestOf(p.Read), version)
+}
+
 // follow returns why a page, or a watch from a version, does not follow from what its client knows. It may follow reads of
 // other namespaces although it is one of all of them, and reads of parts although it is one of whole objects.
 func (o *Options) follow(r *http.Request, p *Plan) error {
@@ -110,6 +134,7 @@ func (o *Options) follow(r *http.Request, p *Plan) error {
 			}
 			listsGoOn = listed != nil
 			if listsGoOn {
+				p.listed = listed
 				listsGoOn, _ = s.goesOn(keyOf(p, "list"), digestOf(listed), p.Version)
 			}
 		}
@@ -117,8 +142,8 @@ func (o *Options) follow(r *http.Request, p *Plan) error {
 			return expired
 		}
 	case p.Match != MatchExact:
-		if last, known := s.known.Get(key); !known || last.(shown).what != what {
-			// Its version is to be later than that of everything else that has been shown: rights have changed since.
+		// Its version is to be later than that of everything else that has been shown: rights have changed since.
+		if last, known := s.known.Get(key); !known || last.(shown).what != what || last.(shown).since > p.Resource.Store.Snapshot().Version {
 			p.Match, p.ProvenFirst = MatchMostRecent, true
 		}
 		p.shown = func(version uint64) { s.show(key, what, version) }

@@ -331,6 +331,9 @@ func (l *watch) end(err error) {
 	if status != nil {
 		l.to.error(status)
 	}
+	if how != request.Expired { // else its client lists again
+		l.plan.LeftAt(l.to.lastSent)
+	}
 	l.to.End()
 	l.from.stopProof()
 	if l.to.Hold.Revoked() {
