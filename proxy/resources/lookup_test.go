@@ -23,6 +23,10 @@ func TestResourceThatIsNotCacheableIsNotDescribedAgainForAWhile(t *testing.T) {
 				if reason := e.lookup(); reason != NotCacheable {
 					t.Errorf("%s refused with %d: %q", call, code, reason)
 				}
+				// Otherwise a list waits two seconds for a store that never comes.
+				if !e.registry.Progress(d.GVR).Failing {
+					t.Errorf("%s refused with %d: there is a store to wait for", call, code)
+				}
 				if states := e.registry.States(); len(states) != 0 {
 					t.Errorf("states are %v", states)
 				}
