@@ -51,6 +51,9 @@ var (
 		"Memory that all stores together may take (cache.maxBytes); 0 if there is no limit.", nil, nil)
 )
 
+// stops counts the stores that were stopped.
+type stops = prometheus.CounterVec
+
 func newStopped() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_stores_stopped_total",

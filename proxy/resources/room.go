@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 )
 
@@ -46,7 +45,7 @@ type room struct {
 	idle    time.Duration
 	log     *zap.Logger
 	entries *entries
-	stopped *prometheus.CounterVec
+	stopped *stops
 
 	mu   sync.Mutex // guards used, and charged and evicted of all entries
 	used int64

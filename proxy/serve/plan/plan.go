@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -100,7 +99,7 @@ type Options struct {
 	Features Features
 	Policies []Policy
 	// Projected counts the reads that have a policy; see NewPolicyMetric.
-	Projected *prometheus.CounterVec
+	Projected *PolicyMetric
 	// Shown remembers which namespaces lists have shown; nil remembers none.
 	Shown *Shown
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
@@ -27,15 +26,6 @@ const (
 	policyMayWrite   = "may-write"  // whole objects, since the caller may write them
 	policyImpossible = "impossible" // whole objects, since the kind has no such fields, or the format has no projections
 )
-
-// NewPolicyMetric returns the counter of the reads of callers that have a policy.
-func NewPolicyMetric() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_policy_projections_total",
-		Help: `Reads from the cache whose caller has a projection by configuration, by what they show: "projected"; or whole objects, ` +
-			`because the caller may write them ("may-write") or because of the kind or the format ("impossible").`,
-	}, []string{"group", "resource", "shows"})
-}
 
 // applyPolicy replaces the format by the projection of the first policy for the resource and the caller. Who may write the
 // objects is shown them whole: an update would clear the other fields.
