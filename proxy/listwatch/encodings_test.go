@@ -54,7 +54,7 @@ func pageWithUnknownField(rv, object string) []byte {
 	return enveloped("ConfigMapList", protowire.AppendBytes(list, withUnknownField(object)))
 }
 
-func TestUnprintableProtobufMakesTheStoreJSON(t *testing.T) {
+func TestMissingOrUnprintableProtobufMakesTheStoreJSON(t *testing.T) {
 	p, j := fake.ConfigMaps, fake.ConfigMaps.InJSON()
 	unknown := p.Frame("ADDED", enveloped("ConfigMap", withUnknownField("a/new@12")))
 	scripts := map[string][]step{
@@ -78,6 +78,16 @@ func TestUnprintableProtobufMakesTheStoreJSON(t *testing.T) {
 			{"page", j.PageBody("30", "", "a/new@12", "a/x@3")},
 			{"watch 30", j.Stream()},
 		},
+		"no Protobuf": {
+			{"watchlist", j.Ended(j.Added("a/x@3"), j.InitialEventsEnd("10"))},
+			{"watchlist", j.Stream(j.Added("a/x@3"), j.Added("a/new@12"), j.InitialEventsEnd("30"))},
+		},
+		"no Protobuf in a page": {
+			{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+			{"page", j.PageBody("10", "", "a/x@3")},
+			{"page", j.PageBody("30", "", "a/new@12", "a/x@3")},
+			{"watch 30", j.Stream()},
+		},
 	}
 	for name, steps := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -93,37 +103,9 @@ func TestUnprintableProtobufMakesTheStoreJSON(t *testing.T) {
 					t.Errorf("object is %s", data)
 				}
 				for _, c := range e.Calls()[1:] {
-					if name != "in a page" && c.Accept != codec.MediaJSON {
+					if !strings.HasSuffix(name, "in a page") && c.Accept != codec.MediaJSON {
 						t.Errorf("%s accepts %s", c.Name, c.Accept)
 					}
-				}
-			})
-		})
-	}
-}
-
-func TestApiserverMayLackProtobuf(t *testing.T) {
-	j := fake.ConfigMaps.InJSON()
-	scripts := map[string][]step{
-		"streaming list": {
-			{"watchlist", j.Ended(j.Added("a/x@3"), j.InitialEventsEnd("10"))},
-			{"watchlist", j.Stream(j.Added("a/x@3"), j.InitialEventsEnd("10"))},
-		},
-		"pages": {
-			{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
-			{"page", j.PageBody("10", "", "a/x@3")},
-			{"page", j.PageBody("10", "", "a/x@3")},
-			{"watch 10", j.Stream()},
-		},
-	}
-	for name, steps := range scripts {
-		t.Run(name, func(t *testing.T) {
-			run(t, fake.ConfigMaps, steps, func(t *testing.T, e *env) {
-				pass(time.Minute)
-				e.CheckPlayed(t)
-				e.check(t, 10, "a/x")
-				if r := e.client.Session().Description().Resource; r.Source != codec.JSON {
-					t.Errorf("store holds %s", r.Source)
 				}
 			})
 		})

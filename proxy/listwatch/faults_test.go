@@ -242,6 +242,13 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
 			}
 		}, 1, 20, []string{"a/x"}},
+		{"frames that claim to be huge", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, math.MaxUint32))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, frameLimit+1))},
+				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
+			}
+		}, 3, 20, []string{"a/x"}},
 		{"broken discovery", func(d fake.Resource) []step {
 			return []step{
 				{"discovery", fake.Refuse(http.StatusServiceUnavailable)},
@@ -274,21 +281,6 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Memory is not allocated because a frame claims to be large.
-func TestHugeFramesRebuildTheStore(t *testing.T) {
-	d := fake.ConfigMaps
-	steps := []step{
-		{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, math.MaxUint32))},
-		{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, frameLimit+1))},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
-	}
-	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(time.Minute)
-		e.CheckPlayed(t)
-		e.check(t, 20, "a/x")
-	})
 }
 
 // A newer apiserver may send events of a type that is not known. Skipping them could hide a change, so the

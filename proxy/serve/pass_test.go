@@ -3,32 +3,20 @@ package serve
 import (
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"sluice/cache"
-	"sluice/cache/tree"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/outcome"
 	"sluice/test/support/servetest"
 )
 
-const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
-
-// beforeHistory returns a resource whose history begins at version 50.
-func beforeHistory() *resources.CachedResource {
-	c := servetest.Foos(3)
-	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50).Store
-	return c
-}
-
 func TestWatchFromBeforeTheHistoryPassesWithAShortTimeout(t *testing.T) {
 	for timeout, kept := range map[string]bool{"": false, "&timeoutSeconds=3600": false, "&timeoutSeconds=20": true} {
-		e := newEnv(t, beforeHistory(), Options{})
+		e := newEnv(t, servetest.BeforeHistory(), Options{})
 		r := e.Request(servetest.FooWatch+servetest.FromThree+timeout, nil)
 		url := r.URL.String()
 		w := &servetest.WatchClient{}

@@ -14,7 +14,7 @@ import (
 // A read of a shard that follows a list from here must not pass to an apiserver that may ignore the
 // selector.
 func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
-	const path = "/apis/ex.io/v1/foos?shardSelector=" + halfOfUIDs
+	const path = "/apis/ex.io/v1/foos?shardSelector=" + servetest.HalfOfUIDs
 	for _, row := range []struct {
 		query   string
 		missing string // why the resource is not cached
@@ -54,7 +54,7 @@ func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
 
 // An apiserver that knows shards answers what the cache cannot.
 func TestShardsPassToAnApiserverThatKnowsThem(t *testing.T) {
-	const path = "/apis/ex.io/v1/foos?shardSelector=" + halfOfUIDs
+	const path = "/apis/ex.io/v1/foos?shardSelector=" + servetest.HalfOfUIDs
 	for _, query := range []string{
 		"&continue=" + servetest.Token(t, 9, "/ns/f000001\x00"),
 		"&continue=" + servetest.Token(t, 1, "ns/f000001\x00"),

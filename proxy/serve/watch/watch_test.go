@@ -19,7 +19,6 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/request"
-	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/plan"
 	"sluice/test/support/handlertest"
@@ -80,8 +79,8 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 // An apiserver without the feature would send the whole resource.
 func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := handlertest.New(t, beforeHistory(), serve.Options{Features: plan.Features{ShardSelector: true}})
-		r := e.Request(servetest.FooWatch+servetest.FromThree+"&shardSelector="+halfOfUIDs, nil)
+		e := handlertest.New(t, servetest.BeforeHistory(), serve.Options{Features: plan.Features{ShardSelector: true}})
+		r := e.Request(servetest.FooWatch+servetest.FromThree+"&shardSelector="+servetest.HalfOfUIDs, nil)
 		w := &servetest.WatchClient{}
 		outcome := e.Do(w, r)
 		want := request.Outcome{Source: request.SourceGateway, Reason: "version-before-history", Format: "json", End: request.Expired}
@@ -97,8 +96,6 @@ func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 		}
 	})
 }
-
-const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
 
 func TestWatchCountsItselfAndItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -260,13 +257,6 @@ func TestInitialEventsOfASlowReaderEndAfterTheEventsOfTheirVersion(t *testing.T)
 			t.Errorf("the bookmark is event %d of %q", end, got)
 		}
 	})
-}
-
-// beforeHistory returns a resource whose history begins at version 50.
-func beforeHistory() *resources.CachedResource {
-	c := servetest.Foos(3)
-	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50).Store
-	return c
 }
 
 // specified is a Foo with two fields.

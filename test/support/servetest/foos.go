@@ -2,6 +2,7 @@ package servetest
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"sluice/cache"
@@ -35,5 +36,15 @@ func PaddedFoos(n, padding int) *resources.CachedResource {
 		padded.objects[[2]int{n, padding}] = objects
 	}
 	c.Store = cache.New(cache.Options{}, objects, uint64(n)).Store
+	return c
+}
+
+// HalfOfUIDs is a shard selector.
+const HalfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
+
+// BeforeHistory returns three foos whose history begins at version 50.
+func BeforeHistory() *resources.CachedResource {
+	c := Foos(3)
+	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50).Store
 	return c
 }
