@@ -138,12 +138,29 @@ func (b *bindings) read() {
 // read yet.
 func (b *bindings) proposed(u user.Info) (namespaces []string, complete bool) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	namespaces = slices.Clone(b.namespaces[subjectOf(rbacv1.UserKind, u.GetName())])
+	complete = b.complete
+	namespaces = b.first(nil, subjectOf(rbacv1.UserKind, u.GetName()))
 	for _, group := range u.GetGroups() {
-		namespaces = append(namespaces, b.namespaces[subjectOf(rbacv1.GroupKind, group)]...)
+		namespaces = b.first(namespaces, subjectOf(rbacv1.GroupKind, group))
 	}
+	b.mu.Unlock()
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
-	return namespaces[:min(len(namespaces), maxProposed)], b.complete
+	return namespaces[:min(len(namespaces), maxProposed)], complete
+}
+
+// first appends the first namespaces of a subject. The caller must hold mu.
+func (b *bindings) first(to []string, of subject) []string {
+	n, last := 0, ""
+	for _, ns := range b.namespaces[of] {
+		if ns == last {
+			continue
+		}
+		if n == maxProposed {
+			break
+		}
+		to, last = append(to, ns), ns
+		n++
+	}
+	return to
 }
