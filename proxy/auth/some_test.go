@@ -159,3 +159,18 @@ func inNamespaces(all ...string) func(*authorizationv1.SubjectAccessReviewSpec) 
 		return slices.Contains(all, s.ResourceAttributes.Namespace)
 	}
 }
+
+// The namespaces in which a caller may write are unknown if nobody follows RoleBindings.
+func TestCallerMayWriteSomewhereIfRoleBindingsAreUnknown(t *testing.T) {
+	runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool {
+			return s.ResourceAttributes.Verb == "list" || s.ResourceAttributes.Namespace == "a"
+		}
+		for path, want := range map[string]bool{"/api/v1/pods": true, "/api/v1/namespaces/a/pods": true, "/api/v1/namespaces/b/pods": false} {
+			r := authenticated(t, access, newRequest(path, token("a")))
+			if got, err := access.MayWrite(r, readOf(t, r)); got != want || err != nil {
+				t.Errorf("%s: %t, %v", path, got, err)
+			}
+		}
+	})
+}
