@@ -63,8 +63,8 @@ func (a *Access) namespaces(ctx context.Context, u user.Info, read *request.Read
 	reviews.SetLimit(reviewsOfARead)
 	for i, ns := range proposed {
 		reviews.Go(func() error {
-			got, _, err := a.Authorizer.Authorize(ctx, partAttributes(u, read.In(ns)))
-			allowed[i] = err == nil && got == authorizer.DecisionAllow
+			var err error
+			allowed[i], err = a.mayReadPart(ctx, u, read.In(ns))
 			return err
 		})
 	}
@@ -80,14 +80,22 @@ func (a *Access) namespaces(ctx context.Context, u user.Info, read *request.Read
 	return some, nil
 }
 
-// partAttributes returns the attributes of the part of a read in one namespace. Selectors are left out: callers could else have each
-// namespace reviewed by ever new ones.
-func partAttributes(u user.Info, read *request.Read) authorizer.AttributesRecord {
-	a := readAttributes(u, read)
+// mayReadPart reports whether u may make the part of a read in one namespace. Callers could have each namespace reviewed by ever new
+// selectors and names: the former are left out, and the latter count only where the right to all objects is denied.
+func (a *Access) mayReadPart(ctx context.Context, u user.Info, read *request.Read) (bool, error) {
+	part := readAttributes(u, read)
 	if !slices.Contains(u.GetGroups(), user.NodesGroup) {
-		a.LabelSelectorRequirements, a.FieldSelectorRequirements = nil, nil
+		part.LabelSelectorRequirements, part.FieldSelectorRequirements = nil, nil
 	}
-	return a
+	if part.Name != "" && !read.OfNamespaces() {
+		whole := part
+		whole.Name = ""
+		if got, _, err := a.Authorizer.Authorize(ctx, whole); err != nil || got == authorizer.DecisionAllow {
+			return err == nil, err
+		}
+	}
+	got, _, err := a.Authorizer.Authorize(ctx, part)
+	return err == nil && got == authorizer.DecisionAllow, err
 }
 
 // stillSome is StillAllowed for a watch of some namespaces. One whose namespaces have changed is expired, so that its client lists

@@ -174,3 +174,18 @@ func TestCallerMayWriteSomewhereIfRoleBindingsAreUnknown(t *testing.T) {
 		}
 	})
 }
+
+// A caller chooses names as it likes.
+func TestOtherNamesCostReviewsOnlyWhereTheWholeIsDenied(t *testing.T) {
+	runSome(t, func(t *testing.T, reviews *reviewAPI, access *Access, _ *rules) {
+		_, _, _ = access.someOf(t, "/api/v1/pods", asks)
+		_, before := reviews.counts()
+		_, read, err := access.someOf(t, "/api/v1/pods?fieldSelector=metadata.name%3Dx", asks)
+		if err != nil || read == nil || !slices.Equal(read.Namespaces, []string{"a", "b"}) {
+			t.Errorf("shows %+v, %v", read, err)
+		}
+		if _, n := reviews.counts(); n != before+1 {
+			t.Errorf("%d more reviews", n-before)
+		}
+	})
+}
