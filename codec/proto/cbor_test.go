@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	fxcbor "github.com/fxamacker/cbor/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kcbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 
@@ -71,6 +73,15 @@ func checkCBOR(t testing.TB, m *Schema, raw []byte) {
 }
 
 func TestGoldenFilesEncodeToTheSameCBOR(t *testing.T) { eachGolden(t, checkCBOR) }
+
+func TestManagedFieldsEncodeToTheSameCBOR(t *testing.T) {
+	for _, fields := range []string{
+		`{"f:metadata":{"f:labels":{".":{},"f:app":{}},"f:name":{}},"f:spec":{"k:{\"name\":\"c\"}":{}}}`, `{"f:b":{},"f:a":{}}`, // not in order
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(fields)}}}}
+		checkCBOR(t, mustLookup(t, "v1", "Pod"), raw(t, pod))
+	}
+}
 
 func TestItemsLackTypeMeta(t *testing.T) {
 	m := mustLookup(t, "v1", "ConfigMap")
