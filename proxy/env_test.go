@@ -150,11 +150,7 @@ func (e *env) get(t *testing.T, path string) int {
 	t.Helper()
 	transport := e.transport(true)
 	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://sluice"+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := transport.RoundTrip(req)
+	resp, err := (&http.Client{Transport: transport}).Get("https://sluice" + path)
 	if err != nil {
 		return 0
 	}

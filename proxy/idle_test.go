@@ -112,15 +112,9 @@ func TestIdleConnectionEndsInOrder(t *testing.T) {
 func TestRequestOnAnIdleConnectionIsAnswered(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		idle := e.gateway.options.Config.Limits.IdleTimeout.Duration
-		transport := e.transport(true)
-		defer transport.CloseIdleConnections()
 		for _, after := range []time.Duration{-1, 0, 1, time.Millisecond, time.Second - 1, time.Second, time.Second + 1} {
 			for range 20 {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://sluice/version", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp, err := transport.RoundTrip(req)
+				resp, err := e.client.Get("https://sluice/version")
 				if err != nil {
 					t.Fatalf("%v after the connection is idle: %v", after, err)
 				}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,16 +62,19 @@ func count(m *Metrics, result string) float64 {
 	return testutil.ToFloat64(m.events.WithLabelValues(result))
 }
 
+// start runs a Log until end is called.
+func start(t *testing.T, l *Log) (end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = l.Run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
 func TestEventsAreWrittenAsLinesBeforeRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, m := &file{}, NewMetrics(nil)
 		l := New(f, zap.NewNop(), m)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = l.Run(ctx)
-		}()
+		end := start(t, l)
 		r := get("/api/v1/namespaces/a/pods/p?resourceVersion=0", func(i *request.Info) {
 			i.Acting = &user.DefaultInfo{Name: "jane", UID: "1", Groups: []string{"g"}, Extra: map[string][]string{"k": {"v"}}}
 			i.Impersonated = &user.DefaultInfo{Name: "joe"}
@@ -79,8 +83,7 @@ func TestEventsAreWrittenAsLinesBeforeRunEnds(t *testing.T) {
 		received := time.Now()
 		l.ResponseStarted(r, received, http.StatusOK)
 		l.ResponseComplete(r, received, 0)
-		cancel()
-		<-done
+		end()
 		lines := strings.SplitAfter(f.String(), "\n")
 		if len(lines) != 3 || lines[2] != "" || !f.closed {
 			t.Fatalf("closed: %v, %q", f.closed, lines)
@@ -108,12 +111,7 @@ func TestStalledFileDropsEventsAndBlocksNobody(t *testing.T) {
 		core, logs := observer.New(zap.WarnLevel)
 		f, m := &file{stalled: make(chan struct{})}, NewMetrics(nil)
 		l := New(f, zap.New(core), m)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = l.Run(ctx)
-		}()
+		end := start(t, l)
 		r := get("/api/v1/pods?x=" + strings.Repeat("x", 5000))
 		before := time.Now()
 		for count(m, dropped) < 10 {
@@ -135,8 +133,7 @@ func TestStalledFileDropsEventsAndBlocksNobody(t *testing.T) {
 		if lines := logs.FilterMessage("audit events are lost").All(); len(lines) != 1 || lines[0].ContextMap()["events"] != int64(10) {
 			t.Errorf("%v", lines)
 		}
-		cancel()
-		<-done
+		end()
 	})
 }
 
@@ -144,11 +141,9 @@ func TestFileThatStallsForeverDelaysTheEndByFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &file{stalled: make(chan struct{})}
 		l := New(f, zap.NewNop(), NewMetrics(nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
 		l.ResponseComplete(get("/version"), time.Now(), http.StatusOK)
 		before := time.Now()
-		_ = l.Run(ctx)
+		start(t, l)()
 		if took := time.Since(before); took != lastWrites {
 			t.Errorf("ended after %v", took)
 		}
@@ -160,9 +155,7 @@ func TestFailedWritesAreCounted(t *testing.T) {
 	f, m := &file{err: errors.New("no space left")}, NewMetrics(nil)
 	l := New(f, zap.NewNop(), m)
 	l.ResponseComplete(get("/version"), time.Now(), http.StatusOK)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_ = l.Run(ctx)
+	start(t, l)()
 	if count(m, failed) != 1 || count(m, written) != 0 {
 		t.Errorf("failed %v, written %v", count(m, failed), count(m, written))
 	}
