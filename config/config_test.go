@@ -88,7 +88,7 @@ func TestNoNumberOrDurationIsNegative(t *testing.T) {
 }
 
 func TestValuesThatAreNotValidNameTheirCorrection(t *testing.T) {
-	// Else every client with a certificate names whom it likes.
+	// Otherwise every client with a certificate could claim any name.
 	const unnamed = "f.yaml:3:47: authentication.frontProxy.names: must name"
 	for _, tt := range []struct{ text, want string }{
 		{"limits: {memory: 67108863}", "limits.memory: must be at least 67108864"}, {"limits: {memory: 67108864}", ""}, {"limits: {memory: 0}", ""},

@@ -55,7 +55,7 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 	}
 }
 
-// rest returns how long must last what took so long to begin, or it counts as a failure.
+// rest returns the duration below which a watch, or a store, counts as a failure, by the time that its opening, or fill, took.
 func rest(took time.Duration) time.Duration { return min(max(shortWatch, restFactor*took), longWatch) }
 
 // endsSession reports whether the store cannot be continued after err.

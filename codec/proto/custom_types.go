@@ -59,8 +59,8 @@ func (p *plan) readIntOrString(b []byte) (v intstr.IntOrString, err error) {
 }
 
 // embeddedJSON returns the JSON in a RawExtension, FieldsV1 or JSONSchemaProps JSON: messages whose
-// only field is bytes. Nil stands for null. A RawExtension is not empty. CBOR, which only a cluster has whose
-// apiserver has CBOR enabled, is no JSON.
+// only field is bytes. Nil stands for null. The JSON is not checked: an apiserver with CBOR enabled may send
+// CBOR instead. Error: ErrValue for a RawExtension of no bytes.
 func (p *plan) embeddedJSON(o op, b []byte) ([]byte, error) {
 	raw, found, err := p.readSingleString(b)
 	switch {

@@ -73,7 +73,7 @@ func TestARevokedHoldCountsUntilItIsReleased(t *testing.T) {
 	if u := l.Usage(); u.Held != 1550 || !newest.Revoked() {
 		t.Errorf("held: %+v", u)
 	}
-	refused(t)(l.TakeUntil(caller("a"), 1, func() {})) // who has lost a hold gets nothing before its end
+	refused(t)(l.TakeUntil(caller("a"), 1, func() {})) // a caller that has lost a hold gets nothing before its end
 	newest.Release()
 	if u := l.Usage(); u.Held != 1450 {
 		t.Errorf("held after the end: %+v", u)
