@@ -136,6 +136,11 @@ func TestOnlyReadsOfNamespacedResourcesAreOfSomeNamespaces(t *testing.T) {
 		t.Errorf("strict: %v", err)
 	}
 	e, o = somewhere(t, false, "ns")
+	p := &Plan{Query: Query{Read: &request.Read{Verb: "list"}}}
+	o.Resources = e // without an Access, nobody is asked
+	if err := o.authorizeSome(e.Request(foos, nil), p); err != outcome.NotAllowed {
+		t.Errorf("a review for a resource without namespaces: %v", err)
+	}
 	if _, err := planned(e, o, e.Request(foos, nil)); err != outcome.NotAllowed {
 		t.Errorf("a resource without namespaces: %v", err)
 	}
