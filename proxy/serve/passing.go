@@ -184,7 +184,8 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, r
 		plan.AwaitSync(ctx, h.options.Resources, p.Info.GroupVersionResource(), nil, plan.NoneToCome)
 		return ctx.Err() == nil
 	}
-	need := fence.Need{Version: p.Version, Current: q.Version, AtAnyPrice: true}
+	// A read of some namespaces never passes, so that it would have a store replaced whose watch is only late.
+	need := fence.Need{Version: p.Version, Current: q.Version, AtAnyPrice: !p.Some(), Patient: p.Some()}
 	if answer, err := p.Resource.Fence.Prove(ctx, need); err == nil {
 		q.Version = answer.Version
 	}

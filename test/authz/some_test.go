@@ -147,7 +147,6 @@ var someReads = []struct{ resource, query, accept string }{
 }
 
 func TestReadsOfSomeNamespacesAreTheUnionOfTheirAnswers(t *testing.T) {
-	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	p := newPlaces(t, rand.New(rand.NewPCG(seed, 0)), 8)
@@ -379,7 +378,6 @@ func TestReadsThatTheCacheNeverShowsPassWhateverTheyAskFor(t *testing.T) {
 
 // A watch of two namespaces loses one of them, in which a writer updates a configuration map all the time.
 func TestLostNamespaceHasNoLaterEvents(t *testing.T) {
-	t.Parallel()
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	u := tenant{name: "some-loser"}
 	kept, lost := apiserver.Namespace(t), apiserver.Namespace(t)

@@ -20,7 +20,6 @@ import (
 
 // An unchanged informer across namespaces shows the objects of the namespaces that its user may read, whenever these change.
 func TestInformerShowsTheNamespacesThatItsUserMayRead(t *testing.T) {
-	t.Parallel()
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	admin := apiserver.Client("admin")
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "informer-"}, Rules: []rbacv1.PolicyRule{rights["read"]}}
