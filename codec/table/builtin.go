@@ -22,7 +22,7 @@ type kind struct {
 
 func versions(v ...string) []string { return v }
 
-// groups are all API groups of kube-apiserver 1.37. Kinds that have only alpha versions are left to the apiserver.
+// groups are all API groups of kube-apiserver 1.37, alpha and beta versions included.
 var groups = []group{
 	admissionGroup,
 	apiExtensionsGroup,
@@ -36,6 +36,8 @@ var groups = []group{
 	discoveryGroup,
 	eventsGroup,
 	flowControlGroup,
+	internalGroup,
+	lifecycleGroup,
 	networkingGroup,
 	nodeGroup,
 	policyGroup,

@@ -96,6 +96,16 @@ func since(instead string, path ...string) cell {
 	})
 }
 
+// either prints one text if a field is present, and another one if it is absent.
+func either(there, absent string, path ...string) cell {
+	return quoted(func(dst []byte, r *row) []byte {
+		if present(r.at(path)) {
+			return append(dst, there...)
+		}
+		return append(dst, absent...)
+	})
+}
+
 // ratio prints two integer fields as "part/whole".
 func ratio(part, whole []string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendRatio(dst, r.at(part), r.at(whole)) })

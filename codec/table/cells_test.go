@@ -67,6 +67,9 @@ var printings = []printing{
 	{"pod group that is not scheduled", "scheduling.k8s.io", "v1beta1", "PodGroup", `{"metadata":{"name":"g",` + made + `},"spec":{"workloadRef":{"workloadName":"w"},` +
 		`"schedulingPolicy":{"gang":{}}},"status":{"conditions":[{"type":"PodGroupInitiallyScheduled","status":"False"}]}}`,
 		`["g","Gang","w","Unschedulable","10m"]`},
+	{"eviction that has failed", "lifecycle.k8s.io", "v1alpha1", "EvictionRequest", `{"metadata":{"name":"e",` + made + `},"spec":{"target":{"pod":{"name":"p"}},"requester":"r","intent":"Eviction"},` +
+		`"status":{"observedGeneration":1,"conditions":[{"type":"TargetEvicted","status":"False"},{"type":"Failed","status":"True","reason":"R"}]}}`,
+		`["e","p","Pod","Failed (R)","r","Eviction","10m"]`},
 	{"autoscaler without metrics", "autoscaling", "v2", "HorizontalPodAutoscaler", `{"metadata":{"name":"h"},"spec":{"scaleTargetRef":{"kind":"K","name":"n"},"minReplicas":1,"maxReplicas":3}}`,
 		`["h","K/n","\u003cnone\u003e","1",3,0,"\u003cunknown\u003e"]`},
 }

@@ -1,5 +1,7 @@
 package table
 
+import "sluice/codec/json"
+
 var discoveryGroup = group{"discovery.k8s.io", []kind{
 	{"EndpointSlice", versions("v1"), usual(
 		text("AddressType", str("addressType")),
@@ -10,19 +12,14 @@ var discoveryGroup = group{"discovery.k8s.io", []kind{
 
 // slicePorts prints the first ports: the number, or the name of a port without a number.
 func slicePorts(dst []byte, r *row) []byte {
-	list, start := shortlist{max: 3, sep: ","}, len(dst)
-	for _, port := range r.object.Get("ports").Elements {
-		var ok bool
-		if dst, ok = list.add(dst); !ok {
-			continue
-		}
-		if n := port.Get("port"); present(n) {
-			dst = appendInt(dst, n)
-		} else {
-			dst = appendOr(dst, port.Get("name"), "*")
-		}
+	return appendFirst(dst, r.object.Get("ports"), appendSlicePort)
+}
+
+func appendSlicePort(dst []byte, port json.Value) []byte {
+	if n := port.Get("port"); present(n) {
+		return appendInt(dst, n)
 	}
-	return list.endOr(dst, start, unset)
+	return appendOr(dst, port.Get("name"), "*")
 }
 
 // sliceAddresses prints the first addresses of all endpoints.

@@ -15,6 +15,7 @@ var resourceGroup = group{"resource.k8s.io", []kind{
 		text("Effect", str("spec", "taint", "effect")),
 		text("TimeAdded", since("", "spec", "taint", "timeAdded")),
 	)},
+	{"ResourcePoolStatusRequest", versions("v1alpha3"), poolStatusRequest},
 }}
 
 func claimState(dst []byte, r *row) []byte {

@@ -10,18 +10,17 @@ var schedulingGroup = group{"scheduling.k8s.io", []kind{
 	)},
 	{"Workload", versions("v1beta1", "v1alpha3"), nameAndAge},
 	{"PodGroup", versions("v1beta1", "v1alpha3"), usual(
-		text("Policy", quoted(groupPolicy)),
+		text("Policy", groupPolicy),
 		text("Workload", quoted(groupWorkload)),
 		text("Status", quoted(groupState)),
 	)},
+	{"CompositePodGroup", versions("v1alpha3"), usual(
+		text("Policy", groupPolicy),
+		text("Workload", quoted(groupWorkload)),
+	)},
 }}
 
-func groupPolicy(dst []byte, r *row) []byte {
-	if present(r.spec.Get("schedulingPolicy", "gang")) {
-		return append(dst, "Gang"...)
-	}
-	return append(dst, "Basic"...)
-}
+var groupPolicy = either("Gang", "Basic", "spec", "schedulingPolicy", "gang")
 
 func groupWorkload(dst []byte, r *row) []byte {
 	ref := r.spec.Get("workloadRef")

@@ -1,6 +1,10 @@
 package table
 
-import "strconv"
+import (
+	"strconv"
+
+	"sluice/codec/json"
+)
 
 // A shortlist prints the first elements of a list: "a,b,c + 2 more...".
 type shortlist struct {
@@ -23,6 +27,18 @@ func (l *shortlist) add(dst []byte) ([]byte, bool) {
 
 // end appends the number of elements that were not printed, if any.
 func (l *shortlist) end(dst []byte) []byte { return appendMore(dst, l.n-l.max) }
+
+// appendFirst appends the first three elements of an array, as print appends each, or unset if there is no text.
+func appendFirst(dst []byte, array json.Value, print func(dst []byte, v json.Value) []byte) []byte {
+	list, start := shortlist{max: 3, sep: ","}, len(dst)
+	for _, v := range array.Elements {
+		var ok bool
+		if dst, ok = list.add(dst); ok {
+			dst = print(dst, v)
+		}
+	}
+	return list.endOr(dst, start, unset)
+}
 
 // appendMore appends " + n more..." if n is positive.
 func appendMore(dst []byte, n int) []byte {

@@ -23,16 +23,9 @@ var undetermined = map[string][]string{
 // unprinted maps resources whose Tables are always left to the apiserver to the reason.
 var unprinted = map[string]string{
 	"autoscaling/v1/horizontalpodautoscalers": "version 1 lacks what the apiserver prints",
+	"lifecycle.k8s.io/v1alpha1/evictions":     "they contain the time until a completion",
 	"v1/componentstatuses":                    "they have no watch, so that they are never cached",
-
-	"internal.apiserver.k8s.io/v1alpha1/storageversions":  onlyAlpha,
-	"lifecycle.k8s.io/v1alpha1/evictions":                 onlyAlpha,
-	"lifecycle.k8s.io/v1alpha1/evictionrequests":          onlyAlpha,
-	"resource.k8s.io/v1alpha3/resourcepoolstatusrequests": onlyAlpha,
-	"scheduling.k8s.io/v1alpha3/compositepodgroups":       onlyAlpha,
 }
-
-const onlyAlpha = "the kind has only alpha versions"
 
 // noObject selects none. Discovery reads the definitions from such a Table, because rows may be very long.
 const noObject = "resourceVersion=0&fieldSelector=metadata.name=-"
