@@ -50,7 +50,7 @@ func (e *Segments) MemoizesBlock(r tree.Run) bool {
 // they are whole, and indented texts would soon fill the budget, which their compressed blocks do not.
 func (e *Segments) MemoizesText(r tree.Run) bool {
 	f := e.Format.Format()
-	cheap := f.Encoding == codec.Protobuf || e.Format.Copies()
+	cheap := f.Encoding == codec.Protobuf && f.Projection == "" || e.Format.Copies()
 	long := f.WholeObjects() && r.Segment.Bytes() > tree.SegmentBytes || f.Pretty
 	return e.Format.Memoizable() && (r.Whole() || e.selects) && !cheap && !long
 }
@@ -58,6 +58,18 @@ func (e *Segments) MemoizesText(r tree.Run) bool {
 // Pays reports whether memos of the run pay: the selection of a selector is memoized by the second read. It must
 // be called once for each read.
 func (e *Segments) Pays(r tree.Run) bool { return r.Whole() || e.selects && r.Reread() }
+
+// Size returns the length of the text of a run that is shared; false if that is not memoized.
+func (e *Segments) Size(r tree.Run) (int, bool, error) {
+	if !r.Whole() || !e.MemoizesText(r) {
+		return 0, false, nil
+	}
+	text, err := e.text(r)
+	if err != nil {
+		return 0, false, err
+	}
+	return len(text.Bytes), true, nil
+}
 
 // Parts yields the text of a run that is shared, in pieces that are valid until the next one. The
 // caller must not change them.

@@ -80,6 +80,13 @@ func (l *contents) itemsSize(work *flowcontrol.Work, e *encode.Segments) (size i
 		if err := work.Next(); err != nil {
 			return 0, err
 		}
+		switch n, known, err := e.Size(r); {
+		case err != nil:
+			return 0, err
+		case known:
+			size += n
+			continue
+		}
 		for _, o := range r.Objects() {
 			n, ok := e.Format.ItemSize(o.Data)
 			if !ok {
