@@ -130,8 +130,8 @@ func (p *pod) ready(ctx context.Context) (names []string, err error) {
 // The names of deploy/ in the namespace of Sluice: of the ConfigMap with its CA, and of the service account of readers.
 const caConfigMap, viewerAccount = "sluice-ca", "sluice-viewer"
 
-// viewer returns the CA of the pods in their namespace, and a token that may read their pages and nothing else: that of the
-// kubeconfig never reaches a pod. A namespace without the CA has neither, as listeners on loopback need none.
+// viewer returns the CA of the pods in their namespace, and a token of the service account that may only read their pages. The
+// token of the kubeconfig never reaches a pod. Without the CA in the namespace both are nil: listeners on loopback need none.
 func (p *pod) viewer(ctx context.Context) (ca, token []byte, err error) {
 	_, client, err := p.connect(ctx)
 	if err != nil {

@@ -164,9 +164,9 @@ func narrowed(a *authorizer.AttributesRecord) bool {
 	return len(a.LabelSelectorRequirements)+len(a.FieldSelectorRequirements) > 0
 }
 
-// StillAllowed returns a 401 if the credentials of the open watch r no longer identify the same user,
-// a 403 if this user may no longer impersonate or make the read, and otherwise nil. An error means that
-// a review could not be made.
+// StillAllowed returns a 401 if the credentials of the open watch r no longer identify the same user, a 403 if this user may no
+// longer impersonate or make the read, a 410 if the namespaces of the read have changed or the user may write its objects now, and
+// otherwise nil. An error means that a review could not be made.
 func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.StatusError, error) {
 	before, _ := apirequest.UserFrom(r.Context())
 	r = r.WithContext(context.WithValue(r.Context(), recheckKey{}, true))

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxSubjects bounds the subjects of all RoleBindings that are kept, each about 100 bytes of memory, and maxSubjectsOfNamespace
-	// those of a namespace: whoever may write RoleBindings in one takes no more of the others' room.
+	// maxSubjects bounds the kept subjects of all RoleBindings, each about 100 bytes of memory. maxSubjectsOfNamespace bounds the
+	// subjects of one namespace, so that its owner does not use up maxSubjects.
 	maxSubjects            = 200_000
 	maxSubjectsOfNamespace = maxSubjects / 20
 	// maxProposed is the most namespaces that are proposed for a user.

@@ -75,7 +75,7 @@ func (g *gate) failures() int {
 	return int(testutil.ToFloat64(g.metrics.errors.WithLabelValues("api")))
 }
 
-// certificate returns a certificate with names and an extension of so many bytes.
+// certificate returns a certificate with a number of names and an extension, whose length is in bytes.
 func certificate(t *testing.T, names, extension int) tls.Certificate {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)

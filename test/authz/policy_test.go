@@ -58,8 +58,8 @@ func TestProjectionByPolicyEndsWithTheRightToWrite(t *testing.T) {
 	}
 }
 
-// A client that holds a part of the objects of all namespaces lists anew once it may write those of one. Another program of the
-// same user is shown whole objects all along.
+// A client has projected objects of all namespaces. Once its user may write objects of one namespace, the client must list again.
+// Another program of this user is shown whole objects all the time.
 func TestWatchDoesNotGoOnFromAPartOfWhatItsCallerMayWrite(t *testing.T) {
 	t.Parallel()
 	const who, path = "reader", "/api/v1/limitranges"

@@ -15,7 +15,7 @@ import (
 	"sluice/test/outage"
 )
 
-// routedIP leads to the apiserver by a route that can be dropped without those of the controllers and of the tests.
+// routedIP is an address of the apiserver that only Sluice uses, so that the route to it can be dropped.
 const routedIP = "192.168.77.3"
 
 // routed returns the configuration by which Sluice reaches the apiserver at routedIP.
@@ -68,7 +68,7 @@ func (n *Node) nodeOutlivesOutages(t *testing.T, sluice *harness.Sluice) {
 	}
 }
 
-// runs waits until so many pods are ready, and returns the restarts of their containers.
+// runs waits until the number of pods is ready, and returns the restarts of their containers by UID.
 func (n *Node) runs(t *testing.T, namespace string, pods int) map[types.UID]int32 {
 	t.Helper()
 	restarts := map[types.UID]int32{}

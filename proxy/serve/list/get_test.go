@@ -44,7 +44,7 @@ func TestGetOfNoObjectIsNotFound(t *testing.T) {
 	}
 }
 
-// longFoo is an object with a text of so many bytes.
+// longFoo returns an object with a text of length bytes.
 func longFoo(length int) *tree.Object {
 	o := servetest.Foo(1, 4)
 	o.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))

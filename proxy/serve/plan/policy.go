@@ -20,7 +20,7 @@ type Policy struct {
 	Quiet      bool // watches omit modifications that leave the projection as it was
 }
 
-// What comes of a policy, as the metric names it.
+// The values of the label "shows" of the metric.
 const (
 	policyApplied    = "projected"
 	policyMayWrite   = "may-write"  // whole objects, since the caller may write them

@@ -50,8 +50,8 @@ func shows(read *request.Read, k tree.Key) bool {
 	return found
 }
 
-// ranges returns the ranges of keys that a read of some namespaces shows, in their order, which is not that of the namespaces. They
-// are made anew each time: those of watches would take much memory.
+// ranges returns the ranges of keys that a read of some namespaces shows, in the order of keys, which is not the order of the
+// names of namespaces. A watch does not keep them: the ranges of 1,000 namespaces take 70 KB.
 func ranges(read *request.Read) (all []tree.Range) {
 	for _, ns := range read.Namespaces {
 		if read.OfNamespaces() {

@@ -107,7 +107,7 @@ func (e *ending) of(err error) (how request.WatchEnd, status *apierrors.StatusEr
 		return request.ClientStalled, status
 	case denied != nil && apierrors.IsServiceUnavailable(denied):
 		return request.APIServerAway, status
-	case denied != nil && apierrors.IsResourceExpired(denied): // the caller is to be shown something else now
+	case denied != nil && apierrors.IsResourceExpired(denied): // rights have changed
 		return request.Expired, status
 	case denied != nil:
 		return request.Revoked, status

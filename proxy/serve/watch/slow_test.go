@@ -58,7 +58,7 @@ func TestInitialEventsCountTheirBuffers(t *testing.T) {
 	}
 }
 
-// longFoo returns a version of the first object of servetest.Foos with a text of so many bytes.
+// longFoo returns a version of the first object of servetest.Foos with a text of length bytes.
 func longFoo(version uint64, length int) *tree.Object {
 	o := servetest.Foo(0, version)
 	o.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000000","resourceVersion":"%d"},"text":"%s"}`, version, strings.Repeat("a", length))
