@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
@@ -11,8 +12,11 @@ import (
 	"sluice/config"
 )
 
-// newLogger returns the logger of the process, and its level, which may change. It also becomes the
-// logger of the Kubernetes libraries, for warnings and errors only.
+// libraries is done when the Kubernetes libraries have their logger: it must not change once they log.
+var libraries sync.Once
+
+// newLogger returns the logger of the process, and its level, which may change. The first one also becomes
+// the logger of the Kubernetes libraries, for warnings and errors only.
 func newLogger(c config.Log) (*zap.Logger, zap.AtomicLevel, error) {
 	level, err := zap.ParseAtomicLevel(c.Level)
 	if err != nil {
@@ -30,6 +34,8 @@ func newLogger(c config.Log) (*zap.Logger, zap.AtomicLevel, error) {
 	if err != nil {
 		return nil, level, fmt.Errorf("log: %w", err)
 	}
-	klog.SetLogger(zapr.NewLogger(log.Named("kubernetes").WithOptions(zap.IncreaseLevel(zap.WarnLevel))))
+	libraries.Do(func() {
+		klog.SetLogger(zapr.NewLogger(log.Named("kubernetes").WithOptions(zap.IncreaseLevel(zap.WarnLevel))))
+	})
 	return log, level, nil
 }

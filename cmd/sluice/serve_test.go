@@ -15,8 +15,16 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sluice/config"
 	"sluice/test/harness"
 )
+
+func TestMain(m *testing.M) {
+	if _, _, err := newLogger(config.Log{Level: "error", Format: "json"}); err != nil { // before a test makes the libraries log
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // Serves reads and watches against the real apiserver, and drains.
 func TestServeEndsWatchesAndLeavesNoGoroutine(t *testing.T) {
