@@ -93,7 +93,7 @@ test-clients: build controlplane ## Run programs of others directly and through 
 # $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests with a control plane of bin/ with flags of
 # kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
 before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \
-	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime|TablesFromTheCache' ./test/conformance ./test/clients ./test/tables
+	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime|TablesFromTheCache' ./test/conformance ./test/clients ./test/storage
 
 .PHONY: test-versions
 test-versions: test-gates test-older test-next ## Run the core of the tests with other kube-apiservers; not part of make test

@@ -7,7 +7,7 @@ import (
 	sjson "sluice/codec/json"
 )
 
-// A printing is one object and its cells at testNow. test/tables compares many more with the real
+// A printing is one object and its cells at testNow. test/storage compares many more with the real
 // apiserver.
 type printing struct {
 	name, group, version, kind string

@@ -24,13 +24,8 @@ func TestDeletionsAtOneVersionAreNeverMissed(t *testing.T) {
 	maps := gateway.Client("admin").CoreV1().ConfigMaps(ns)
 	for i := range objects {
 		name := fmt.Sprintf("m%03d", i)
-		value, err := encode(stored{name, corev1.SchemeGroupVersion.WithKind("ConfigMap"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}}})
-		if err == nil {
-			err = server.PutStored(t.Context(), "/registry/configmaps/"+ns+"/"+name, value)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}}
+		put(t, "/registry/configmaps/"+ns+"/"+name, stored{name, corev1.SchemeGroupVersion.WithKind("ConfigMap"), m})
 	}
 	gateway.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	list := func(version string) *corev1.ConfigMapList {

@@ -3,6 +3,8 @@ package storage
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
@@ -13,6 +15,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +30,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/randfill"
+	"sigs.k8s.io/yaml"
 )
 
 // fills is the number of random objects per kind and version.
@@ -76,7 +80,42 @@ func storedKinds(r resource) []schema.GroupVersionKind {
 	return all
 }
 
-// storedObjects returns the example and the random objects of every stored kind of the resource.
+// written are the objects of testdata/written by version and kind: they show what cells of Tables can be.
+var written = sync.OnceValues(func() (map[string][]json.RawMessage, error) {
+	files, err := filepath.Glob("testdata/written/*.yaml")
+	all := make(map[string][]json.RawMessage)
+	for _, file := range files {
+		text, readErr := os.ReadFile(file)
+		err = errors.Join(err, readErr, yaml.UnmarshalStrict(text, &all))
+	}
+	return all, err
+})
+
+// writtenObjects returns the objects of testdata/written of every stored kind of the resource.
+func writtenObjects(t *testing.T, r resource) (all []stored) {
+	t.Helper()
+	objects, err := written()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gvk := range storedKinds(r) {
+		for _, text := range objects[gvk.GroupVersion().String()+" "+gvk.Kind] {
+			obj, err := scheme.New(gvk)
+			if err == nil {
+				err = yaml.UnmarshalStrict(text, obj)
+			}
+			if err != nil {
+				t.Fatalf("%s %s: %v", gvk, text, err)
+			}
+			s := stored{obj.(metav1.Object).GetName(), gvk, obj}
+			identify(t, r, &s)
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// storedObjects returns the written, example and random objects of every stored kind of the resource.
 func storedObjects(t *testing.T, r resource) []stored {
 	t.Helper()
 	var all []stored
@@ -92,7 +131,7 @@ func storedObjects(t *testing.T, r resource) []stored {
 	for i := range all {
 		identify(t, r, &all[i])
 	}
-	return all
+	return append(all, writtenObjects(t, r)...)
 }
 
 // identify gives an object its name, namespace and label, and what its conversion cannot do without.

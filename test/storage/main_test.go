@@ -14,6 +14,9 @@ var (
 	gateway *harness.Sluice
 )
 
+// cachesAll caches also what is excluded by default.
+const cachesAll = "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {exclude: [nothing], secrets: true}\n"
+
 func TestMain(m *testing.M) { harness.Main(m, 0, run) }
 
 func run(m *testing.M) (code int, err error) {
@@ -30,7 +33,7 @@ func run(m *testing.M) (code int, err error) {
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	gateway, err = server.StartSluiceMain(harness.SluiceOptions{
 		Binary: "sluice",
-		Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {exclude: [nothing], secrets: true}\n",
+		Config: cachesAll,
 	})
 	if err != nil {
 		return 1, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -30,19 +31,17 @@ var passed = map[string]string{
 	"lifecycle.k8s.io/v1alpha1/evictions":         "a cell of Tables counts the time down",
 }
 
+// undetermined maps resources to the objects that do not determine their cells: Tables that have one of them pass.
+var undetermined = map[string][]string{
+	"storage.k8s.io/v1/storageclasses": {"beta-default", "fast"},
+}
+
 // TestResponsesOfStoredObjectsEqualTheApiservers compares get, list and watch of every built-in resource
 // in every format.
 func TestResponsesOfStoredObjectsEqualTheApiservers(t *testing.T) {
 	pattern := regexp.MustCompile(*only)
 	all := slices.DeleteFunc(resources(t), func(r resource) bool { return !pattern.MatchString(r.String()) })
-	names := make(map[string][]string) // by key of the collection in etcd: resources share objects
-	for _, r := range all {
-		key := r.storageKey("")
-		if _, ok := names[key]; ok || notStored[r.String()] != "" {
-			continue
-		}
-		names[key] = fill(t, r)
-	}
+	names := fill(t, all, storedObjects)
 	var sources tally
 	for _, r := range all {
 		t.Run(r.String(), func(t *testing.T) {
@@ -57,20 +56,27 @@ func TestResponsesOfStoredObjectsEqualTheApiservers(t *testing.T) {
 	}
 }
 
-// fill writes the objects of a resource and returns their names. An object that the apiserver cannot
-// decode or convert fails the test, and is deleted because it fails every list.
-func fill(t *testing.T, r resource) []string {
+// fill writes objects of all resources and returns their names by the key of their collection in etcd: resources share
+// objects.
+func fill(t *testing.T, all []resource, objects func(*testing.T, resource) []stored) map[string][]string {
 	t.Helper()
-	var names []string
-	for _, s := range storedObjects(t, r) {
-		value, err := encode(s)
-		if err != nil {
-			t.Fatal(err)
+	names := make(map[string][]string)
+	for _, r := range all {
+		key := r.storageKey("")
+		if _, ok := names[key]; !ok && notStored[r.String()] == "" {
+			names[key] = fillResource(t, r, objects(t, r))
 		}
+	}
+	return names
+}
+
+// fillResource writes the objects of a resource and returns their names. An object that the apiserver cannot decode or
+// convert fails the test, unless the apiserver is of another release, and is deleted because it fails every list.
+func fillResource(t *testing.T, r resource, objects []stored) (names []string) {
+	t.Helper()
+	for _, s := range objects {
 		key := r.storageKey(s.name)
-		if err := server.PutStored(t.Context(), key, value); err != nil {
-			t.Fatal(err)
-		}
+		put(t, key, s)
 		resp, err := server.Raw("admin").Get(t.Context(), path.Join(r.Path(namespace), s.name), inJSON)
 		if err != nil {
 			t.Fatal(err)
@@ -79,18 +85,32 @@ func fill(t *testing.T, r resource) []string {
 			names = append(names, s.name)
 			continue
 		}
-		t.Errorf("%s: the apiserver cannot read %s %s: %.300s", r, s.gvk, s.name, resp.Body)
+		if os.Getenv("CONTROLPLANE") == "" {
+			t.Errorf("%s: the apiserver cannot read %s %s: %.300s", r, s.gvk, s.name, resp.Body)
+		}
 		if err := server.DeleteStored(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(names) == 0 {
-		t.Errorf("%s: no objects", r)
-	}
 	return names
 }
 
+// put writes an object to etcd.
+func put(t *testing.T, key string, s stored) {
+	t.Helper()
+	value, err := encode(s)
+	if err == nil {
+		err = server.PutStored(t.Context(), key, value)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func checkResource(t *testing.T, r resource, names []string, sources *tally) {
+	if len(names) == 0 {
+		t.Fatal("no objects")
+	}
 	harness.Eventually(t, "the watch cache of the apiserver has the objects", func() error { return listed(t, r, len(names)) })
 	gateway.WaitForCacheSync(t, r.Path(""), r.SyncName())
 	selected := r.Path(namespace) + "?resourceVersion=0&labelSelector=" + label
@@ -99,7 +119,8 @@ func checkResource(t *testing.T, r resource, names []string, sources *tally) {
 		failed := make(map[string]int) // by verb
 		check := func(verb, source string, err error) {
 			sources.add(verb, f, source)
-			if err == nil && !strings.HasPrefix(source, "cache") && passed[r.String()] == "" {
+			unprinted := passed[r.String()] != "" || undetermined[r.String()] != nil && f.as == asTable
+			if err == nil && !strings.HasPrefix(source, "cache") && !unprinted {
 				err = fmt.Errorf("not from the cache: %s", source)
 			}
 			if err == nil {

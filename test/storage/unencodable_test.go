@@ -33,13 +33,7 @@ func TestFormatThatFailsForAnObjectPasses(t *testing.T) {
 		r := &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Data: runtime.RawExtension{Raw: []byte(data)}, Revision: 1,
 		}
-		value, err := encode(stored{name, appsv1.SchemeGroupVersion.WithKind("ControllerRevision"), r})
-		if err == nil {
-			err = server.PutStored(t.Context(), "/registry/controllerrevisions/"+ns+"/"+name, value)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		put(t, "/registry/controllerrevisions/"+ns+"/"+name, stored{name, appsv1.SchemeGroupVersion.WithKind("ControllerRevision"), r})
 	}
 	create("good", `{"x":1}`)
 	gateway.WaitForCacheSync(t, "/apis/apps/v1/controllerrevisions", "controllerrevisions.v1.apps")
