@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fxamacker/cbor/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -149,11 +149,7 @@ func TestFormatsThatAnExtensionServerLacksAreTranscoded(t *testing.T) {
 		})
 		return a
 	}
-	const (
-		table    = "application/json;as=Table;g=meta.k8s.io;v=v1"
-		partial  = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-		partials = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-	)
+	table, partial, partials := formats["table"], formats["metadata"], formats["metadata list"]
 	thing := fmt.Sprintf(labThing, "a", 1, "blue")
 	a := send(sluice, "POST", "/things", "application/json", "application/yaml", thing)
 	if a.Status != 201 || !strings.Contains(string(a.Body), "\ncolor: blue\n") || a.Header.Get("Content-Type") != "application/yaml" {
@@ -199,43 +195,24 @@ func TestFormatsThatAnExtensionServerLacksAreTranscoded(t *testing.T) {
 
 // watchLab watches in every target while a thing is created.
 func watchLab(t *testing.T, table, partial string) {
-	readers := map[string]func(io.Reader) func() (string, error){
-		mediaCBOR: func(r io.Reader) func() (string, error) {
-			d := cborItems.NewDecoder(r)
-			return func() (string, error) {
-				var raw cbor.RawMessage
-				err := d.Decode(&raw)
-				return string(raw), err
-			}
-		},
-	}
-	lines := func(r io.Reader) func() (string, error) {
-		d := json.NewDecoder(r)
-		return func() (string, error) {
-			var raw json.RawMessage
-			err := d.Decode(&raw)
-			return string(raw), err
-		}
-	}
-	readers[table], readers[partial] = lines, lines
 	marks := map[string]string{mediaCBOR: "Dkind", table: `"kind":"Table"`, partial: `"kind":"PartialObjectMetadata"`}
-	open := map[string]func() (string, error){}
-	for accept, reader := range readers {
+	open := map[string]*stream{}
+	for accept, mark := range marks {
 		resp, err := sluice.Raw("admin").Open(t.Context(), harness.Request{Path: labPath + "/things?watch=1", Header: http.Header{"Accept": {accept}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		open[accept] = reader(resp.Body)
-		if got, err := open[accept](); err != nil || !strings.Contains(got, marks[accept]) {
+		open[accept] = newStream(resp)
+		if got, _, err := open[accept].next(); err != nil || !strings.Contains(string(got), mark) {
 			t.Errorf("%s: %s %q, %v", accept, resp.Status, got, err)
 		}
 	}
 	if err := (Write{Path: labPath + "/things", Object: json.RawMessage(`{"metadata":{"name":"second"},"color":"green"}`)}).send(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for accept, next := range open {
-		if got, err := next(); err != nil || !strings.Contains(got, "second") || strings.Contains(got, "green") != (accept == mediaCBOR) {
+	for accept, events := range open {
+		if got, _, err := events.next(); err != nil || !bytes.Contains(got, []byte("second")) || bytes.Contains(got, []byte("green")) != (accept == mediaCBOR) {
 			t.Errorf("%s: %q, %v", accept, got, err)
 		}
 	}

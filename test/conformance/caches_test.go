@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice/test/harness"
 )
@@ -53,19 +54,19 @@ func resourceName(collection string) string {
 	return parts[3] + "." + parts[2] + "." + parts[1]
 }
 
-// synchronize has Sluice cache the resources and returns a resource version in the history of every
-// cache: once all caches are synced, it changes an object of each resource, waits until all caches
+// synchronize has Sluice cache the collections and returns a resource version in the history of every
+// cache: once all caches are synced, it changes an object of each collection, waits until all caches
 // have their change, and returns the version of the first.
-func synchronize(ctx context.Context) (string, error) {
-	for _, c := range cached {
+func synchronize(ctx context.Context, apiserver server, sluice *harness.Sluice, collections []string) (string, error) {
+	for _, c := range collections {
 		if err := harness.Poll(ctx, func() error { return sluice.CacheSynced(ctx, c, resourceName(c)) }); err != nil {
 			return "", fmt.Errorf("%s: %w", c, err)
 		}
 	}
 	var first uint64
 	touched := map[string]uint64{}
-	for _, c := range cached {
-		v, err := touch(ctx, c)
+	for _, c := range collections {
+		v, err := touch(ctx, apiserver, c)
 		if err != nil {
 			return "", err
 		}
@@ -74,8 +75,8 @@ func synchronize(ctx context.Context) (string, error) {
 			first = v
 		}
 	}
-	for _, c := range cached {
-		if err := harness.Poll(ctx, func() error { return caughtUp(ctx, c, touched[c]) }); err != nil {
+	for _, c := range collections {
+		if err := harness.Poll(ctx, func() error { return caughtUp(ctx, apiserver, sluice, c, touched[c]) }); err != nil {
 			return "", fmt.Errorf("%s: %w", c, err)
 		}
 	}
@@ -88,7 +89,7 @@ type list struct {
 }
 
 // touch changes the first object of a collection and returns its new resource version.
-func touch(ctx context.Context, collection string) (uint64, error) {
+func touch(ctx context.Context, apiserver server, collection string) (uint64, error) {
 	var l list
 	if err := fetch(ctx, apiserver, collection+"?limit=1", &l); err != nil {
 		return 0, err
@@ -102,12 +103,12 @@ func touch(ctx context.Context, collection string) (uint64, error) {
 		dir, resource := path.Split(collection)
 		one = dir + "namespaces/" + meta.Namespace + "/" + resource + "/" + meta.Name
 	}
-	patch := json.RawMessage(`{"metadata":{"annotations":{"touched":"yes"}}}`)
-	if err := (Write{Method: "PATCH", Path: one, Object: patch}).send(ctx); err != nil {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())
+	if err := (Write{Method: "PATCH", Path: one, Object: patch}).sendTo(ctx, apiserver); err != nil {
 		return 0, err
 	}
-	o, err := getObject(ctx, one)
-	if err != nil {
+	var o object
+	if err := fetch(ctx, apiserver, one, &o); err != nil {
 		return 0, err
 	}
 	return strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
@@ -115,7 +116,7 @@ func touch(ctx context.Context, collection string) (uint64, error) {
 
 // caughtUp returns an error until the caches of both servers have reached the version and are
 // equal.
-func caughtUp(ctx context.Context, collection string, version uint64) error {
+func caughtUp(ctx context.Context, apiserver, sluice server, collection string, version uint64) error {
 	var bodies [2][]byte
 	for i, s := range []server{apiserver, sluice} {
 		a, err := s.Raw("admin").Get(ctx, collection+"?resourceVersion=0", "application/json")

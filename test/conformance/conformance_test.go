@@ -30,8 +30,12 @@ func TestResponsesEqualTheApiserver(t *testing.T) {
 	})
 }
 
-func testRows(t *testing.T) {
-	rows, err := Load("testdata/rows")
+func testRows(t *testing.T) { runRows(t, "testdata/rows/*.yaml", variables, apiserver, sluice) }
+
+// runRows checks the rows of files, but those of confirmed states.
+func runRows(t *testing.T, pattern string, variables *strings.Replacer, apiserver, sluice server) {
+	t.Helper()
+	rows, err := Load(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +45,8 @@ func testRows(t *testing.T) {
 		}
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, one := range row.continued(t) {
-				one.replace(variables).check(t, apiserver, sluice)
+			for _, one := range row.replace(variables).continued(t, apiserver, sluice) {
+				one.check(t, apiserver, sluice)
 			}
 		})
 	}
@@ -50,15 +54,14 @@ func testRows(t *testing.T) {
 
 // continued returns the row, or if it continues a list, one row for each server with the continue
 // token of that server.
-func (r Row) continued(t *testing.T) []Row {
+func (r Row) continued(t *testing.T, servers ...server) (rows []Row) {
 	t.Helper()
 	if r.After == "" {
 		return []Row{r}
 	}
-	var rows []Row
-	for _, s := range []server{apiserver, sluice} {
+	for _, s := range servers {
 		var l list
-		if err := fetch(t.Context(), s, variables.Replace(r.After), &l); err != nil {
+		if err := fetch(t.Context(), s, r.After, &l); err != nil {
 			t.Fatal(err)
 		}
 		if l.Metadata.Continue == "" {
@@ -237,7 +240,9 @@ func (r Row) sendOnce(ctx context.Context, s server) (*harness.Response, error) 
 	case resp.StatusCode != http.StatusOK:
 		a.Body, err = io.ReadAll(resp.Body)
 	case r.Initial:
-		a.Body, _, err = readEvents(newStream(resp), objects)
+		var events [][]byte
+		events, _, err = newStream(resp).events(objects)
+		a.Body = bytes.Join(events, nil)
 	default:
 		a.Body, err = newStream(resp).until(r.Until)
 	}

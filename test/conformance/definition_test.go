@@ -14,10 +14,9 @@ import (
 func testCRDChanges(t *testing.T) {
 	t.Parallel()
 	const (
-		crds  = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-		crd   = crds + "/rings.ex.io"
-		in    = "/apis/ex.io/v1/rings"
-		table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+		crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+		crd  = crds + "/rings.ex.io"
+		in   = "/apis/ex.io/v1/rings"
 	)
 	ring := func(name string) json.RawMessage {
 		return fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Ring","metadata":{"name":%q},"spec":{"color":"red","size":3}}`, name)
@@ -33,12 +32,12 @@ func testCRDChanges(t *testing.T) {
 				{Path: crds, Object: ringCRD("Namespaced", "RingList", `[]`, `[{"name":"Color","type":"string","jsonPath":".spec.color"}]`)},
 				{Path: "/apis/ex.io/v1/namespaces/default/rings", Object: ring("a")},
 			},
-			row: Row{Path: in + "?resourceVersion=0", Accept: table, Status: 200, Source: "cache"},
+			row: Row{Path: in + "?resourceVersion=0", Accept: formats["table"], Status: 200, Source: "cache"},
 		},
 		{
 			name:   "other column",
 			writes: []Write{{Method: "PATCH", Path: crd, Object: ringCRD("Namespaced", "RingList", `[]`, `[{"name":"Size","type":"integer","jsonPath":".spec.size"}]`)}},
-			row:    Row{Path: in + "?resourceVersion=0", Accept: table, Status: 200, Source: "cache", Shows: []string{"Size"}},
+			row:    Row{Path: in + "?resourceVersion=0", Accept: formats["table"], Status: 200, Source: "cache", Shows: []string{"Size"}},
 		},
 		{
 			name:   "selectable field",
@@ -66,7 +65,7 @@ func testCRDChanges(t *testing.T) {
 				{Path: crds, Object: ringCRD("Cluster", "RingList", `[]`, `[]`)},
 				{Path: in, Object: ring("b")},
 			},
-			row: Row{Path: in + "?resourceVersion=0", Accept: table, Status: 200, Source: "cache", Shows: []string{`"b"`}},
+			row: Row{Path: in + "?resourceVersion=0", Accept: formats["table"], Status: 200, Source: "cache", Shows: []string{`"b"`}},
 		},
 	}
 	for _, s := range steps {
@@ -82,19 +81,8 @@ func testCRDChanges(t *testing.T) {
 // compare is check for polling: it returns an error unless the responses are as expected, and
 // equal.
 func (r Row) compare(t *testing.T) error {
-	want, err := r.upstream().send(t.Context(), apiserver)
-	if err != nil {
-		return err
-	}
-	got, err := r.send(t.Context(), sluice)
-	if err != nil {
-		return err
-	}
-	if text := r.unexpected(want); text != "" {
-		return errors.New(text)
-	}
-	if text := r.difference(want, got); text != "" {
-		return errors.New(text)
+	if _, wrong := r.exchange(t.Context(), apiserver, sluice); wrong != "" {
+		return errors.New(wrong)
 	}
 	return nil
 }

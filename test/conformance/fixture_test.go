@@ -64,12 +64,12 @@ func prepare(ctx context.Context) error {
 	if release, err = utilversion.ParseGeneric(info.GitVersion); err != nil {
 		return err
 	}
-	now, err := synchronize(ctx)
+	now, err := synchronize(ctx, apiserver, sluice, cached)
 	if err != nil {
 		return err
 	}
-	a, err := getObject(ctx, "/api/v1/namespaces/o/configmaps/a")
-	if err != nil {
+	var a object
+	if err := fetch(ctx, apiserver, "/api/v1/namespaces/o/configmaps/a", &a); err != nil {
 		return err
 	}
 	variables = strings.NewReplacer(

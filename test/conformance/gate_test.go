@@ -47,17 +47,6 @@ func testGate(t *testing.T, apiserver server, sluice *harness.Sluice, files ...s
 		sluice.WaitForCacheSync(t, c, resourceName(c))
 	}
 	for _, file := range files {
-		var rows []Row
-		if err := read(file, &rows); err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range rows {
-			for _, one := range row.expand() {
-				t.Run(one.Name, func(t *testing.T) {
-					t.Parallel()
-					one.check(t, apiserver, sluice)
-				})
-			}
-		}
+		runRows(t, file, variables, apiserver, sluice)
 	}
 }

@@ -46,17 +46,8 @@ func TestCompactedStatesAreGone(t *testing.T) {
 		}
 		return err
 	})
-	var rows []Row
-	if err := read("testdata/gone.yaml", &rows); err != nil {
-		t.Fatal(err)
-	}
-	variables := strings.NewReplacer(
+	runRows(t, "testdata/gone.yaml", strings.NewReplacer(
 		"{early}", early.Metadata.ResourceVersion, "{early token}", early.Metadata.Continue,
 		"{late}", late.Metadata.ResourceVersion, "{late token}", late.Metadata.Continue,
-	)
-	for _, row := range rows {
-		for _, one := range row.expand() {
-			t.Run(one.Name, func(t *testing.T) { one.replace(variables).check(t, apiserver, sluice) })
-		}
-	}
+	), apiserver, sluice)
 }

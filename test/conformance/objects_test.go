@@ -47,11 +47,6 @@ type object struct {
 	Metadata struct{ Name, Namespace, ResourceVersion, UID string }
 }
 
-func getObject(ctx context.Context, path string) (o object, err error) {
-	err = fetch(ctx, apiserver, path, &o)
-	return o, err
-}
-
 // server is an apiserver or a Sluice.
 type server interface {
 	Raw(user string) *harness.RawClient

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,8 +22,8 @@ type Row struct {
 	For    map[string]Values `json:"for"`    // {word} in any text of the row stands for each value
 	User   string            `json:"user"`   // default: admin; "anonymous" has no credentials
 	Method string            `json:"method"` // default: GET
-	Path   string            `json:"path"`   // with its query; variables such as {now} are replaced
-	Accept string            `json:"accept"` // the Accept header
+	Path   string            `json:"path"`   // with its query; variables such as {now} are replaced; default: {path}
+	Accept string            `json:"accept"` // the Accept header, or its name in formats; default: {accept}, if For has it
 	// Instead is the Accept header for the apiserver where it refuses a format that Sluice
 	// supports. Sluice's response must be equal to the response to that.
 	Instead string           `json:"instead"`
@@ -44,11 +45,11 @@ type Row struct {
 	// tells. Where that makes the responses of other watches differ, they are sent again with more
 	// time.
 	Initial bool `json:"initial"`
-	// Source is the required source of Sluice's response: cache, upstream, or gateway for a refusal
-	// of Sluice; either for small reads, which may pass.
+	// Source is the required source of Sluice's response: cache, which is the default, upstream, or
+	// gateway for a refusal of Sluice; either for small reads, which may pass.
 	Source string `json:"source"`
-	// Status is checked at both servers, so that no row tests nothing. For the same reason the
-	// apiserver's body must contain all texts of Shows.
+	// Status, by default 200, is checked at both servers, so that no row tests nothing. For the same
+	// reason the apiserver's body must contain all texts of Shows.
 	Status int      `json:"status"`
 	Shows  []string `json:"shows"`
 	// Coding is the content coding of Sluice's response; the apiserver's has none.
@@ -94,9 +95,9 @@ func (v *Values) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Load returns the rows of all files in a directory.
-func Load(dir string) ([]Row, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+// Load returns the rows of files, by a pattern of their names.
+func Load(pattern string) ([]Row, error) {
+	files, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +128,11 @@ func read(file string, into any) error {
 
 // expand returns a row for each combination of values.
 func (r Row) expand() []Row {
+	r.Status, r.Source = cmp.Or(r.Status, http.StatusOK), cmp.Or(r.Source, "cache")
+	if _, ok := r.For["accept"]; ok {
+		r.Accept = cmp.Or(r.Accept, "{accept}")
+	}
+	r.Path = cmp.Or(r.Path, "{path}")
 	rows := []Row{r}
 	for _, word := range slices.Sorted(maps.Keys(r.For)) {
 		var more []Row
@@ -139,7 +145,18 @@ func (r Row) expand() []Row {
 		}
 		rows = more
 	}
+	for i := range rows {
+		rows[i].Accept, rows[i].Instead = acceptHeader(rows[i].Accept), acceptHeader(rows[i].Instead)
+	}
 	return rows
+}
+
+// acceptHeader returns the header that a name of formats stands for, or the text itself.
+func acceptHeader(text string) string {
+	if header, ok := formats[text]; ok {
+		return header
+	}
+	return text
 }
 
 // replace returns the row with variables replaced.

@@ -145,14 +145,14 @@ func (v *openedWatch) check(t *testing.T) {
 	}
 	var bodies [2]string
 	for i, resp := range v.responses {
-		body, types, err := readEvents(newStream(resp), len(v.events))
+		events, types, err := newStream(resp).events(len(v.events))
 		if err != nil {
 			t.Errorf("server %d: %v", i, err)
 		}
 		if diff := cmp.Diff(v.events, types); diff != "" {
 			t.Errorf("server %d: events (-want +got):\n%s", i, diff)
 		}
-		body = normalize(body, resp.Header, false)
+		body := normalize(bytes.Join(events, nil), resp.Header, false)
 		if v.live {
 			body = columnDefinitions.ReplaceAll(body, []byte(`"columnDefinitions":null`))
 		}
@@ -161,20 +161,4 @@ func (v *openedWatch) check(t *testing.T) {
 	if diff := cmp.Diff(bodies[0], bodies[1]); diff != "" {
 		t.Errorf("apiserver (-) and Sluice (+) differ:\n%s", diff)
 	}
-}
-
-// readEvents reads n events. Bookmarks other than the end of initial events do not count: servers
-// send them at any time.
-func readEvents(s *stream, n int) (all []byte, types []string, err error) {
-	for len(types) < n {
-		event, typ, err := s.next()
-		if err != nil {
-			return all, types, err
-		}
-		if typ == "BOOKMARK" && !bytes.Contains(event, initialEventsEnd) {
-			continue
-		}
-		all, types = append(all, event...), append(types, typ)
-	}
-	return all, types, nil
 }

@@ -1,21 +1,14 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/sharding"
 
 	"sluice/test/harness"
 )
@@ -33,39 +26,17 @@ func TestShardsEqualTheApiserver(t *testing.T) {
 	apiserver := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=ShardedListAndWatch=true,CBORServingAndStorage=true"}})
 	createShardObjects(t, apiserver)
 	sluice := apiserver.StartSluice(t, harness.SluiceOptions{Config: shardConfig})
-	variables := strings.NewReplacer(writeHistory(t, apiserver, sluice)...)
-	ends := createEnds(t, apiserver, sluice)
-	var rows []Row
-	if err := read("testdata/sharded.yaml", &rows); err != nil {
+	before, err := synchronize(t.Context(), apiserver, sluice, shardedCollections)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("rows", func(t *testing.T) {
-		for _, row := range rows {
-			for _, one := range row.expand() {
-				if one.leftOut() {
-					continue
-				}
-				t.Run(one.Name, func(t *testing.T) {
-					t.Parallel()
-					one = one.replace(variables)
-					if one.Until == "{end}" {
-						one.Until = lastInShard(t, ends, one.Path)
-					}
-					if one.After == "" {
-						one.check(t, apiserver, sluice)
-						return
-					}
-					for _, s := range []server{apiserver, sluice} {
-						var l list
-						if err := fetch(t.Context(), s, one.After, &l); err != nil || l.Metadata.Continue == "" {
-							t.Fatalf("%s at %T: %v, continue %q", one.After, s, err, l.Metadata.Continue)
-						}
-						one.replace(strings.NewReplacer("{continue}", l.Metadata.Continue)).check(t, apiserver, sluice)
-					}
-				})
-			}
-		}
-	})
+	writeHistory(t, apiserver)
+	now, err := synchronize(t.Context(), apiserver, sluice, shardedCollections)
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables := strings.NewReplacer("{before}", before, "{now}", now)
+	t.Run("rows", func(t *testing.T) { runRows(t, "testdata/sharded.yaml", variables, apiserver, sluice) })
 	t.Run("without the switch", func(t *testing.T) {
 		learned := apiserver.StartSluice(t)
 		learned.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
@@ -95,7 +66,7 @@ func createShardObjects(t *testing.T, apiserver server) {
 	for i := range namespaces {
 		ns := namespaces[i]
 		writes = append(writes, Write{Path: "/api/v1/namespaces", Object: fmt.Appendf(nil, `{"metadata":{"name":%q}}`, ns)})
-		for j := range 6 {
+		for j := range 12 { // enough for each shard to have some pages
 			object := fmt.Appendf(nil, `{"kind":"Foo","apiVersion":"ex.io/v1","metadata":{"name":"c%02d","labels":{"k":"%d"}},"data":{"a":"<%d>"}}`, j, j%2, i)
 			writes = append(writes, Write{Path: "/apis/ex.io/v1/namespaces/" + ns + "/foos", Object: object})
 			object = []byte(strings.NewReplacer("Foo", "ConfigMap", "ex.io/v1", "v1").Replace(string(object)))
@@ -109,15 +80,9 @@ func createShardObjects(t *testing.T, apiserver server) {
 	}
 }
 
-// writeHistory has Sluice cache the collections and writes a history: updates, updates that move
-// objects into and out of selections, and deletes. It returns the variables {before} and {now}, the
-// resource versions at its begin and end.
-func writeHistory(t *testing.T, apiserver, sluice server) []string {
+// writeHistory writes updates, updates that move objects into and out of selections, and deletes.
+func writeHistory(t *testing.T, apiserver server) {
 	t.Helper()
-	for _, c := range shardedCollections {
-		sluice.(*harness.Sluice).WaitForCacheSync(t, c, resourceName(c))
-	}
-	before := createMark(t, apiserver, sluice, "before")
 	for _, ns := range namespaces {
 		for _, in := range []string{"/api/v1/namespaces/%s/configmaps", "/apis/ex.io/v1/namespaces/%s/foos"} {
 			path := fmt.Sprintf(in, ns)
@@ -133,93 +98,6 @@ func writeHistory(t *testing.T, apiserver, sluice server) []string {
 			}
 		}
 	}
-	return []string{"{before}", before, "{now}", createMark(t, apiserver, sluice, "now")}
-}
-
-// createEnds creates objects that end the watches of shards, enough for each shard to have some. It
-// returns them in the order of their creation.
-func createEnds(t *testing.T, apiserver, sluice server) (ends []object) {
-	t.Helper()
-	const enough = 60
-	for i := range enough {
-		path := "/api/v1/namespaces/" + namespaces[i%len(namespaces)] + "/configmaps"
-		name := fmt.Sprintf("end%02d", i)
-		if err := (Write{Path: path, Object: fmt.Appendf(nil, `{"metadata":{"name":%q,"labels":{"k":"0"}}}`, name)}).sendTo(t.Context(), apiserver); err != nil {
-			t.Fatal(err)
-		}
-		var o object
-		if err := fetch(t.Context(), apiserver, path+"/"+name, &o); err != nil {
-			t.Fatal(err)
-		}
-		ends = append(ends, o)
-		if i == enough-1 {
-			waitForCaches(t, apiserver, sluice, "/api/v1/configmaps", path+"/"+name)
-		}
-	}
-	return ends
-}
-
-// lastInShard returns the name of the last object of ends in the shard of the path.
-func lastInShard(t *testing.T, ends []object, path string) string {
-	t.Helper()
-	at, err := url.Parse(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	selector, err := sharding.Parse(at.Query().Get("shardSelector"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range slices.Backward(ends) {
-		in, err := selector.Matches(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			UID: types.UID(o.Metadata.UID), Namespace: o.Metadata.Namespace,
-		}})
-		if err == nil && in {
-			return o.Metadata.Name
-		}
-	}
-	t.Fatalf("no object ends the watch of %s", at.Query().Get("shardSelector"))
-	return ""
-}
-
-// createMark creates an object in each collection and waits until all caches have it. It returns
-// the resource version of the first, which all caches then have passed.
-func createMark(t *testing.T, apiserver, sluice server, name string) (first string) {
-	t.Helper()
-	for _, c := range shardedCollections {
-		path := strings.NewReplacer("/configmaps", "/namespaces/s0/configmaps", "/foos", "/namespaces/s0/foos").Replace(c)
-		object := fmt.Appendf(nil, `{"metadata":{"name":%q}}`, name)
-		if strings.HasSuffix(c, "foos") {
-			object = fmt.Appendf(nil, `{"kind":"Foo","apiVersion":"ex.io/v1","metadata":{"name":%q}}`, name)
-		}
-		if err := (Write{Path: path, Object: object}).sendTo(t.Context(), apiserver); err != nil {
-			t.Fatal(err)
-		}
-		version := waitForCaches(t, apiserver, sluice, c, path+"/"+name)
-		first = cmp.Or(first, version)
-	}
-	return first
-}
-
-// waitForCaches waits until the caches of both servers have an object, and returns its resource
-// version.
-func waitForCaches(t *testing.T, apiserver, sluice server, collection, path string) (version string) {
-	t.Helper()
-	var o object
-	if err := fetch(t.Context(), apiserver, path, &o); err != nil {
-		t.Fatal(err)
-	}
-	version = o.Metadata.ResourceVersion
-	for _, s := range []server{apiserver, sluice} {
-		harness.Eventually(t, path+" is cached", func() error {
-			a, err := s.Raw("admin").Get(t.Context(), collection+"?resourceVersionMatch=NotOlderThan&resourceVersion="+version, "application/json")
-			if err == nil && strings.HasPrefix(a.Header.Get("Sluice-Source"), "upstream") {
-				err = errors.New(a.Header.Get("Sluice-Source"))
-			}
-			return err
-		})
-	}
-	return version
 }
 
 // testShardsAreDisjointAndComplete divides each collection into several numbers of shards.

@@ -22,7 +22,7 @@ type stream struct {
 	protobuf bool
 	items    *cbor.Decoder // of a watch in CBOR; nil otherwise
 	read     bytes.Buffer  // the bytes that items has read, from the next event on
-	events   int           // how many bytes of events precede read
+	consumed int           // how many bytes of events precede read
 }
 
 func newStream(resp *http.Response) *stream {
@@ -63,8 +63,8 @@ func (s *stream) nextItem() (event []byte, typ string, err error) {
 	if err := s.items.Decode(&anything{}); err != nil {
 		return nil, "", err
 	}
-	event = bytes.Clone(s.read.Next(s.items.NumBytesRead() - s.events))
-	s.events = s.items.NumBytesRead()
+	event = bytes.Clone(s.read.Next(s.items.NumBytesRead() - s.consumed))
+	s.consumed = s.items.NumBytesRead()
 	var head struct {
 		Type cbor.ByteString `cbor:"type"`
 	}
@@ -85,18 +85,31 @@ func (s *stream) nextFrame() (event []byte, typ string, err error) {
 	return event, string(text), err
 }
 
-// Events returns the first n events of a watch, normalized. Bookmarks other than the end of initial events do not count.
-func Events(watch *http.Response, n int) (all [][]byte, err error) {
-	for s := newStream(watch); len(all) < n; {
+// Events returns the first n events of a watch, normalized.
+func Events(watch *http.Response, n int) ([][]byte, error) {
+	all, _, err := newStream(watch).events(n)
+	if err != nil {
+		err = fmt.Errorf("after %d of %d events: %w", len(all), n, err)
+	}
+	for i := range all {
+		all[i] = Normalize(all[i], watch.Header, false)
+	}
+	return all, err
+}
+
+// events reads n events. Bookmarks other than the end of initial events do not count: servers send
+// them at any time.
+func (s *stream) events(n int) (all [][]byte, types []string, err error) {
+	for len(all) < n {
 		event, typ, err := s.next()
 		if err != nil {
-			return all, fmt.Errorf("after %d of %d events: %w", len(all), n, err)
+			return all, types, err
 		}
 		if typ != "BOOKMARK" || bytes.Contains(event, initialEventsEnd) {
-			all = append(all, Normalize(event, watch.Header, false))
+			all, types = append(all, event), append(types, typ)
 		}
 	}
-	return all, nil
+	return all, types, nil
 }
 
 // until reads up to and including the first event that contains the text.
