@@ -45,7 +45,7 @@ func startBehindRelay(t *testing.T) (*harness.Sluice, *relay) {
 		proxy.ModifyResponse = r.describe
 		return proxy
 	})
-	return server.StartSluice(t, harness.SluiceOptions{Config: cachesAll, Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: through}), r
+	return server.StartSluice(t, harness.SluiceOptions{Config: cachesAll, Flags: []string{"--log-level=warn"}, Upstream: through}), r
 }
 
 // describe changes the descriptions in a Table, and the Date.
