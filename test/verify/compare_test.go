@@ -3,11 +3,8 @@ package verify
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -43,17 +40,7 @@ func TestSluiceServesWhatTheApiserverHas(t *testing.T) {
 // A proxy in front of Sluice hides, adds and changes objects. verify names each of them, and prints nothing of their contents.
 func TestWhatDiffersIsNamed(t *testing.T) {
 	t.Parallel()
-	change := inLists(func(items []map[string]any) []map[string]any {
-		items = slices.DeleteFunc(items, func(o map[string]any) bool { return named(o) == "c" })
-		for _, o := range items {
-			if named(o) == "b" {
-				o["data"] = map[string]any{"k": "canary"}
-			}
-		}
-		extra := map[string]any{"namespace": "default", "name": "x", "resourceVersion": "1"}
-		return append(items, map[string]any{"metadata": extra})
-	})
-	v, err := compareTo(t, serve(t, proxy{sluice: apiserver.StartSluice(t), request: uncompressed, response: change}), "configmaps")
+	v, err := compareTo(t, serve(t, apiserver.StartSluice(t).RESTConfig("admin"), nil, wrong), "configmaps")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +69,8 @@ func TestWhatCannotBeComparedIsAnError(t *testing.T) {
 		"Sluice itself":     {admin, admin, "configmaps", "not the apiserver"},
 		"no right":          {sluice.RESTConfig("nobody"), direct, "configmaps", "forbidden"},
 		"no such resource":  {admin, direct, "unicorns", "unicorns"},
-		"no list at Sluice": {serve(t, proxy{around: instead(hasPath("/configmaps"), 200, "text/html", html)}), direct, "configmaps", "list"},
-		"another version":   {admin, serve(t, proxy{around: newer}), "configmaps", "instead of"},
+		"no list at Sluice": {serve(t, direct, nil, inHTML), direct, "configmaps", "list"},
+		"another version":   {admin, serve(t, direct, newer, nil), "configmaps", "instead of"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,16 +87,8 @@ func TestWhatCannotBeComparedIsAnError(t *testing.T) {
 func TestVerifyExitsByWhatItFinds(t *testing.T) {
 	t.Parallel()
 	sluice := apiserver.StartSluice(t)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text, err := os.ReadFile(apiserver.Kubeconfig("admin"))
-	if err == nil {
-		err = os.WriteFile(kubeconfig, text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := harness.NewGuide(t, "docs/verifying.md", "test/verify", kubeconfig, "SLUICE="+sluice.URL)
-	g.Write("ca.crt", fileOf(t, filepath.Join(sluice.Dir, "ca.crt")))
+	g := harness.NewGuide(t, "docs/verifying.md", "test/verify", kubeconfigOf(t, apiserver.RESTConfig("admin")), "SLUICE="+sluice.URL)
+	g.Shell("cp " + filepath.Join(sluice.Dir, "ca.crt") + " .")
 	if out := g.Run("compare"); strings.Count(out, ": equal at version ") != 2 {
 		t.Errorf("the commands of the page print\n%s", out)
 	}
@@ -125,7 +104,7 @@ func TestVerifyExitsByWhatItFinds(t *testing.T) {
 		}
 		return string(out), 0
 	}
-	broken := kubeconfigOf(t, serve(t, proxy{sluice: sluice, request: uncompressed, response: withoutItem("c")}))
+	broken := kubeconfigOf(t, serve(t, sluice.RESTConfig("admin"), nil, wrong))
 	if out, code := run("unicorns", "--kubeconfig", broken, "--against", apiserver.Kubeconfig("admin")); code != 2 ||
 		!strings.Contains(out, `no resource "unicorns"`) || strings.Contains(out, "DIFFERENT") {
 		t.Errorf("a resource that does not exist: exit %d\n%s", code, out)
@@ -140,18 +119,6 @@ func TestVerifyExitsByWhatItFinds(t *testing.T) {
 		}
 	}
 }
-
-func fileOf(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// uncompressed asks for what a proxy can change.
-func uncompressed(r *http.Request) { r.Header.Del("Accept-Encoding") }
 
 // kubeconfigOf writes a kubeconfig.
 func kubeconfigOf(t *testing.T, cfg *rest.Config) string {

@@ -13,80 +13,40 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/test/consistency/wire"
-	"sluice/test/harness"
 )
 
-// proxy is a reverse proxy that breaks one thing. A nil function leaves everything as it is.
-type proxy struct {
-	// request changes what is sent to the apiserver.
-	request func(*http.Request)
-	// response changes what comes back.
-	response func(*http.Response)
-	// around serves some requests itself.
-	around func(next http.Handler) http.Handler
-	// sluice is behind the proxy; nil means the apiserver.
-	sluice *harness.Sluice
-}
-
-// serve starts the proxy, and returns how the admin reaches it.
-func serve(t *testing.T, p proxy) *rest.Config {
+// serve starts a reverse proxy that breaks one thing, and returns how its clients reach it. request changes what is sent
+// on, response changes lists of ConfigMaps; nil leaves everything as it is.
+func serve(t *testing.T, to *rest.Config, request func(*http.Request), response func(*http.Response)) *rest.Config {
 	t.Helper()
-	admin := apiserver.RESTConfig("admin")
-	if p.sluice != nil {
-		admin = p.sluice.RESTConfig("admin")
-	}
-	_, cfg := wire.Front(t, admin, func(reverse *httputil.ReverseProxy) http.Handler {
+	_, cfg := wire.Front(t, to, func(reverse *httputil.ReverseProxy) http.Handler {
 		rewrite := reverse.Rewrite
 		reverse.Rewrite = func(r *httputil.ProxyRequest) {
 			rewrite(r)
 			if r.In.Method != http.MethodGet {
 				t.Errorf("%s %s is not a read", r.In.Method, r.In.URL)
 			}
-			if p.request != nil {
-				p.request(r.Out)
+			r.Out.Header.Del("Accept-Encoding") // for what it can change
+			if request != nil {
+				request(r.Out)
 			}
 		}
 		reverse.ModifyResponse = func(r *http.Response) error {
-			if p.response != nil {
-				p.response(r)
+			if response != nil && strings.HasSuffix(r.Request.URL.Path, "/configmaps") && r.StatusCode == http.StatusOK {
+				response(r)
 			}
 			return nil
-		}
-		if p.around != nil {
-			return p.around(reverse)
 		}
 		return reverse
 	})
 	return cfg
 }
 
-// without drops a parameter of the query.
-func without(parameter string) func(*http.Request) {
-	return func(r *http.Request) {
-		query := r.URL.Query()
-		query.Del(parameter)
-		r.URL.RawQuery = query.Encode()
-	}
+// inHTML has a page of what stands between in place of the list.
+func inHTML(r *http.Response) {
+	r.Header.Set("Content-Type", "text/html")
+	setBody(r, []byte("<html><body>Something went wrong.</body></html>"))
 }
-
-// instead answers some requests with a body.
-func instead(of func(*http.Request) bool, status int, contentType, body string) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !of(r) {
-				next.ServeHTTP(w, r)
-				return
-			}
-			w.Header().Set("Content-Type", contentType)
-			w.Header().Set("Cache-Control", "no-cache, private")
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body)
-		})
-	}
-}
-
-// html is a page of what stands between.
-const html = "<html><body>Something went wrong.</body></html>"
 
 // setBody replaces the body of a response.
 func setBody(r *http.Response, body []byte) {
@@ -96,29 +56,27 @@ func setBody(r *http.Response, body []byte) {
 	r.Header.Del("Content-Length")
 }
 
-func hasPath(path string) func(*http.Request) bool {
-	return func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, path) }
-}
-
 func named(object map[string]any) string {
 	metadata, _ := object["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	return name
 }
 
-// withoutItem drops an object from lists.
-func withoutItem(name string) func(*http.Response) {
-	return inLists(func(items []map[string]any) []map[string]any {
-		return slices.DeleteFunc(items, func(o map[string]any) bool { return named(o) == name })
-	})
-}
+// wrong hides the object c, changes b and invents x.
+var wrong = inLists(func(items []map[string]any) []map[string]any {
+	items = slices.DeleteFunc(items, func(o map[string]any) bool { return named(o) == "c" })
+	for _, o := range items {
+		if named(o) == "b" {
+			o["data"] = map[string]any{"k": "canary"}
+		}
+	}
+	extra := map[string]any{"namespace": "default", "name": "x", "resourceVersion": "1"}
+	return append(items, map[string]any{"metadata": extra})
+})
 
 // inLists changes the objects of lists.
 func inLists(change func([]map[string]any) []map[string]any) func(*http.Response) {
 	return func(r *http.Response) {
-		if !strings.HasSuffix(r.Request.URL.Path, "/configmaps") || r.StatusCode != http.StatusOK {
-			return
-		}
 		raw, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
@@ -136,17 +94,15 @@ func inLists(change func([]map[string]any) []map[string]any) func(*http.Response
 	}
 }
 
-// newer forwards lists of an exact version without it, and has something happen before.
-func newer(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		query := r.URL.Query()
-		if query.Has("resourceVersion") && query.Get("resourceVersionMatch") == "Exact" {
-			if err := apiserver.Create(r.Context(), "/api/v1/namespaces/default/events", `{"metadata":{"generateName":"e"},"involvedObject":{"namespace":"default"}}`); err != nil {
-				panic(err)
-			}
-			without("resourceVersion")(r)
-			without("resourceVersionMatch")(r)
+// newer has something happen before a list of an exact version, and asks for the most recent one.
+func newer(r *http.Request) {
+	query := r.URL.Query()
+	if query.Has("resourceVersion") && query.Get("resourceVersionMatch") == "Exact" {
+		if err := apiserver.Create(r.Context(), "/api/v1/namespaces/default/events", `{"metadata":{"generateName":"e"},"involvedObject":{"namespace":"default"}}`); err != nil {
+			panic(err)
 		}
-		next.ServeHTTP(w, r)
-	})
+		query.Del("resourceVersion")
+		query.Del("resourceVersionMatch")
+		r.URL.RawQuery = query.Encode()
+	}
 }
