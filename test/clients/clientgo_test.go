@@ -3,7 +3,6 @@ package clients
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +27,7 @@ const (
 // pair holds the same client for Sluice and for the apiserver.
 type pair struct {
 	t          *testing.T
+	gateway    *harness.Sluice
 	cached     resourceClient // through Sluice
 	direct     resourceClient // from the apiserver
 	responses  *responses
@@ -48,7 +48,7 @@ var builtIn = []sample{pods, configMaps, deployments, leases}
 // Lists, gets and watches from the cache are equal to the apiserver's, and informers converge.
 func TestClientGoReadsTheApiserversObjects(t *testing.T) {
 	defineGadgets(t, apiserver)
-	runClientCases(t, []clientCase{
+	runClientCases(t, sluice, []clientCase{
 		{"typed", typedAs(""), []sample{pods}, []string{inProtobuf}}, // client-go's default
 		{"typed JSON", typedAs(inJSON), builtIn, []string{inJSON}},
 		{"typed Protobuf", typedAs(inProtobuf), builtIn, []string{inProtobuf}},
@@ -63,24 +63,25 @@ func TestClientGoReadsTheApiserversObjectsInCBOR(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsPreferCBOR, true)
 	defineGadgets(t, apiserver)
-	runClientCases(t, []clientCase{
+	runClientCases(t, sluice, []clientCase{
 		{"typed", typedAs(inCBOR), builtIn, []string{inCBOR, inCBORSeq}},
 		{"dynamic", asUnstructured, []sample{deployments, gadgets}, []string{inCBOR, inCBORSeq}},
 	})
 }
 
-func runClientCases(t *testing.T, cases []clientCase) {
+// runClientCases reads through a gateway. All watches through another than sluice must be compressed.
+func runClientCases(t *testing.T, gateway *harness.Sluice, cases []clientCase) {
 	for _, tc := range cases {
 		for _, s := range tc.samples {
-			t.Run(tc.name+" "+s.gvr.Resource, func(t *testing.T) {
+			t.Run(tc.name+" "+s.API.Name, func(t *testing.T) {
 				namespace := apiserver.Namespace(t)
 				s.at(t, apiserver, namespace).create("first") // waits until a custom resource is served
-				s.sync(t, sluice)
-				t.Run("reads", func(t *testing.T) { newPair(t, tc, s, namespace).reads() })
+				s.sync(t, gateway)
+				t.Run("reads", func(t *testing.T) { newPair(t, gateway, tc, s, namespace).reads() })
 				for _, streaming := range []bool{true, false} {
 					t.Run(fmt.Sprintf("informer, streaming %v", streaming), func(t *testing.T) {
 						featurestesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
-						newPair(t, tc, s, namespace).informer(streaming)
+						newPair(t, gateway, tc, s, namespace).informer(streaming)
 					})
 				}
 			})
@@ -88,9 +89,9 @@ func runClientCases(t *testing.T, cases []clientCase) {
 	}
 }
 
-func newPair(t *testing.T, tc clientCase, s sample, namespace string) *pair {
+func newPair(t *testing.T, gateway *harness.Sluice, tc clientCase, s sample, namespace string) *pair {
 	t.Helper()
-	cfg, responses := record(sluice.RESTConfig("admin"))
+	cfg, responses := record(gateway.RESTConfig("admin"))
 	cached, err := tc.make(cfg, s, namespace)
 	if err != nil {
 		t.Fatal(err)
@@ -99,16 +100,16 @@ func newPair(t *testing.T, tc clientCase, s sample, namespace string) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &pair{t, cached, direct, responses, s.at(t, apiserver, namespace), tc.mediaTypes}
+	return &pair{t, gateway, cached, direct, responses, s.at(t, apiserver, namespace), tc.mediaTypes}
 }
 
 // reads compares lists and gets at any version, which the cache may serve late, and consistent reads.
 func (p *pair) reads() {
 	any := metav1.ListOptions{ResourceVersion: "0"}
-	harness.Eventually(p.t, "lists are equal", func() error {
-		return p.sameLists(any, any)
-	})
-	p.listsOne(any)
+	harness.Eventually(p.t, "lists are equal", func() error { return p.sameLists(any) })
+	if list, err := items(p.cached.list(p.t.Context(), any)); err != nil || len(list) != 1 {
+		p.t.Errorf("%d objects in the list, want 1: %v", len(list), err)
+	}
 	direct, err := p.direct.get(p.t.Context(), "first")
 	if err != nil {
 		p.t.Fatal(err)
@@ -122,32 +123,19 @@ func (p *pair) reads() {
 	}
 	p.responses.check(p.t, "cache", p.mediaTypes...)
 	// Consistent reads may be forwarded.
-	if err := p.sameLists(metav1.ListOptions{}, metav1.ListOptions{}); err != nil {
-		p.t.Error(err)
-	}
-	if err := p.sameLists(metav1.ListOptions{LabelSelector: "app=x", Limit: 1}, metav1.ListOptions{LabelSelector: "app=x", Limit: 1}); err != nil {
-		p.t.Error(err)
-	}
-}
-
-// listsOne checks that a list from Sluice has one object.
-func (p *pair) listsOne(o metav1.ListOptions) {
-	p.t.Helper()
-	list, err := p.cached.list(p.t.Context(), o)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if n := meta.LenList(list); n != 1 {
-		p.t.Errorf("%d objects in the list, want 1", n)
+	for _, o := range []metav1.ListOptions{{}, {LabelSelector: "app=x", Limit: 1}} {
+		if err := p.sameLists(o); err != nil {
+			p.t.Error(err)
+		}
 	}
 }
 
-func (p *pair) sameLists(fromDirect, fromCached metav1.ListOptions) error {
-	direct, err := items(p.direct.list(p.t.Context(), fromDirect))
+func (p *pair) sameLists(o metav1.ListOptions) error {
+	direct, err := items(p.direct.list(p.t.Context(), o))
 	if err != nil {
 		return err
 	}
-	cached, err := items(p.cached.list(p.t.Context(), fromCached))
+	cached, err := items(p.cached.list(p.t.Context(), o))
 	if err != nil {
 		return err
 	}
@@ -181,17 +169,7 @@ func (p *pair) informer(streaming bool) {
 	p.writer.delete("second")
 	p.converges("the state after a deletion")
 	p.responses.check(p.t, "cache", p.mediaTypes...)
-	p.responses.streamed(p.t, streaming)
-}
-
-// streamed checks whether the first request was a streaming list.
-func (a *responses) streamed(t *testing.T, want bool) {
-	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if got := strings.Contains(a.all[0].url, "sendInitialEvents=true"); got != want {
-		t.Errorf("the first request is %s", a.all[0].url)
-	}
+	p.responses.checkWatches(p.t, streaming, p.gateway != sluice)
 }
 
 // converges waits until the informer's store equals the apiserver's list.

@@ -9,13 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
 )
@@ -96,7 +92,10 @@ func TestCompressedWatchDeliversEachEvent(t *testing.T) {
 			}
 		})
 	}
-	t.Run("client-go", func(t *testing.T) { compressedClientGo(t, s) })
+	runClientCases(t, s, []clientCase{
+		{"client-go JSON", typedAs(inJSON), []sample{configMaps}, []string{inJSON}},
+		{"client-go Protobuf", typedAs(inProtobuf), []sample{configMaps}, []string{inProtobuf}},
+	})
 }
 
 // newest returns the version of a list that Sluice has proven recent, so that a watch from it is served.
@@ -174,74 +173,4 @@ func startWatch(t *testing.T, s *harness.Sluice, p watchProgram, path string) fu
 		check()
 		return next()
 	}
-}
-
-// uncompressing counts the responses that net/http decompresses by itself.
-type uncompressing struct {
-	next  http.RoundTripper
-	count atomic.Int64
-}
-
-// RoundTrip implements http.RoundTripper.
-func (u *uncompressing) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := u.next.RoundTrip(r)
-	if err == nil && resp.Uncompressed {
-		u.count.Add(1)
-	}
-	return resp, err
-}
-
-func compressedClientGo(t *testing.T, s *harness.Sluice) {
-	namespace := apiserver.Namespace(t)
-	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
-		transport := &uncompressing{}
-		cfg := s.RESTConfig("admin")
-		cfg.ContentType = contentType
-		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			transport.next = next
-			return transport
-		})
-		events, err := watchMaps(t, cfg, namespace, newest(t, s, namespace))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := configMaps.at(t, apiserver, namespace)
-		name := strings.ReplaceAll(strings.TrimPrefix(contentType, "application/"), ".", "-")
-		w.create(name)
-		for _, n := range []string{"", "1", "2"} {
-			if object := <-events; object == nil || object.Labels["n"] != n {
-				t.Fatalf("%s: %+v, want n=%q", contentType, object, n)
-			}
-			w.label(name, "n", map[string]string{"": "1", "1": "2", "2": "3"}[n])
-		}
-		if transport.count.Load() != 1 {
-			t.Errorf("%s: %d responses were compressed", contentType, transport.count.Load())
-		}
-	}
-}
-
-// watchMaps returns the objects of a watch's events.
-func watchMaps(t *testing.T, cfg *rest.Config, namespace, version string) (<-chan *corev1.ConfigMap, error) {
-	client, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	w, err := client.CoreV1().ConfigMaps(namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
-	if err != nil {
-		return nil, err
-	}
-	t.Cleanup(w.Stop)
-	objects := make(chan *corev1.ConfigMap)
-	go func() {
-		defer close(objects)
-		for e := range w.ResultChan() {
-			object, _ := e.Object.(*corev1.ConfigMap)
-			select {
-			case objects <- object:
-			case <-t.Context().Done():
-				return
-			}
-		}
-	}()
-	return objects, nil
 }

@@ -47,45 +47,27 @@ func cachedKinds() []cachedKind {
 			[]client.ListOption{client.MatchingLabelsSelector{Selector: appX}, client.MatchingFieldsSelector{Selector: pending}},
 		},
 		{
-			"unstructured", deployments, unstructuredOf(deployments), func() client.ObjectList { return unstructuredsOf(deployments) },
+			"unstructured", deployments, of(deployments, "", &unstructured.Unstructured{}),
+			func() client.ObjectList { return of(deployments, "List", &unstructured.UnstructuredList{}) },
 			runtimecache.ByObject{}, nil,
 		},
 		{
-			"unstructured custom resource, by field", gadgets, unstructuredOf(gadgets), func() client.ObjectList { return unstructuredsOf(gadgets) },
+			"unstructured custom resource, by field", gadgets, of(gadgets, "", &unstructured.Unstructured{}),
+			func() client.ObjectList { return of(gadgets, "List", &unstructured.UnstructuredList{}) },
 			runtimecache.ByObject{Field: red}, []client.ListOption{client.MatchingFieldsSelector{Selector: red}},
 		},
 		{
-			"metadata, by label", configMaps, metadataOf(configMaps), func() client.ObjectList { return metadatasOf(configMaps) },
+			"metadata, by label", configMaps, of(configMaps, "", &metav1.PartialObjectMetadata{}),
+			func() client.ObjectList { return of(configMaps, "List", &metav1.PartialObjectMetadataList{}) },
 			runtimecache.ByObject{Label: appX}, []client.ListOption{client.MatchingLabelsSelector{Selector: appX}},
 		},
 	}
 }
 
-func gvk(s sample) schema.GroupVersionKind     { return s.gvr.GroupVersion().WithKind(s.kind) }
-func listGVK(s sample) schema.GroupVersionKind { return s.gvr.GroupVersion().WithKind(s.kind + "List") }
-
-func unstructuredOf(s sample) client.Object {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(gvk(s))
+// of gives an object the kind of a sample, or a list with the suffix List the kind of its lists.
+func of[O runtime.Object](s sample, suffix string, o O) O {
+	o.GetObjectKind().SetGroupVersionKind(s.GV.WithKind(s.API.Kind + suffix))
 	return o
-}
-
-func unstructuredsOf(s sample) client.ObjectList {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(listGVK(s))
-	return l
-}
-
-func metadataOf(s sample) client.Object {
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(gvk(s))
-	return o
-}
-
-func metadatasOf(s sample) client.ObjectList {
-	l := &metav1.PartialObjectMetadataList{}
-	l.SetGroupVersionKind(listGVK(s))
-	return l
 }
 
 // Typed, unstructured and metadata objects, each with selectors of its own.
@@ -184,7 +166,7 @@ func followKind(t *testing.T, direct client.Client, cached runtimecache.Cache, k
 	if selected {
 		want = []string{"add first", "add second", "update second", "delete second", "add second", "delete second"}
 	}
-	if k.sample.kind == "Pod" { // the deletion timestamp is set first
+	if k.sample.API.Kind == "Pod" { // the deletion timestamp is set first
 		want = slices.Insert(want, len(want)-1, "update second")
 	}
 	harness.Eventually(t, "event handler calls", func() error { return events.differ(want) })

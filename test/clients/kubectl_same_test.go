@@ -255,7 +255,7 @@ func TestKubectlFollowsChangingObjects(t *testing.T) {
 	if got := kubectl(t, apiserver.Kubeconfig("admin"), "", "-n", namespace, "get", "gadget", "first", "-o", "jsonpath={.spec.size}"); got != "10" {
 		t.Errorf("after edit the size is %s", got)
 	}
-	object := fmt.Sprintf("{apiVersion: %s, kind: Gadget, metadata: {name: first}, spec: {size: 11}}", gadgets.gvr.GroupVersion())
+	object := fmt.Sprintf("{apiVersion: %s, kind: Gadget, metadata: {name: first}, spec: {size: 11}}", gadgets.GV)
 	out, err := kubectlFor(t.Context(), t, config, object, "-n", namespace, "diff", "-f", "-").CombinedOutput()
 	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "+  size: 11") {
 		t.Errorf("diff: %v\n%s", err, out)

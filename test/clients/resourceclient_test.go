@@ -36,12 +36,12 @@ func typedAs(contentType string) maker {
 			return resourceClient{}, err
 		}
 		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
-		informer, err := factory.ForResource(s.gvr)
+		informer, err := factory.ForResource(s.gvr())
 		if err != nil {
 			return resourceClient{}, err
 		}
 		var w resourceClient
-		switch s.kind {
+		switch s.API.Kind {
 		case "Pod":
 			w = typed(client.CoreV1().Pods(namespace))
 		case "ConfigMap":
@@ -75,12 +75,12 @@ func asUnstructured(cfg *rest.Config, s sample, namespace string) (resourceClien
 	if err != nil {
 		return resourceClient{}, err
 	}
-	r := client.Resource(s.gvr).Namespace(namespace)
+	r := client.Resource(s.gvr()).Namespace(namespace)
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
 	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
-		informer: factory.ForResource(s.gvr).Informer(),
+		informer: factory.ForResource(s.gvr()).Informer(),
 	}, nil
 }
 
@@ -90,11 +90,11 @@ func asMetadata(cfg *rest.Config, s sample, namespace string) (resourceClient, e
 	if err != nil {
 		return resourceClient{}, err
 	}
-	r := client.Resource(s.gvr).Namespace(namespace)
+	r := client.Resource(s.gvr()).Namespace(namespace)
 	factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, namespace, nil)
 	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
-		informer: factory.ForResource(s.gvr).Informer(),
+		informer: factory.ForResource(s.gvr()).Informer(),
 	}, nil
 }

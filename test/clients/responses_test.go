@@ -18,10 +18,11 @@ type responses struct {
 }
 
 type response struct {
-	url       string
-	code      int
-	mediaType string
-	source    string // the header Sluice-Source
+	url        string
+	code       int
+	mediaType  string
+	source     string // the header Sluice-Source
+	compressed bool
 }
 
 // record returns cfg with a transport that records reads.
@@ -47,7 +48,7 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	r.responses.mu.Lock()
 	defer r.responses.mu.Unlock()
-	r.responses.all = append(r.responses.all, response{req.URL.RequestURI(), resp.StatusCode, mediaType, resp.Header.Get("Sluice-Source")})
+	r.responses.all = append(r.responses.all, response{req.URL.RequestURI(), resp.StatusCode, mediaType, resp.Header.Get("Sluice-Source"), resp.Uncompressed})
 	return resp, nil
 }
 
@@ -64,5 +65,20 @@ func (a *responses) check(t *testing.T, source string, mediaTypes ...string) {
 	}
 	if len(a.all) == 0 {
 		t.Error("no request was sent")
+	}
+}
+
+// checkWatches checks whether the first request was a streaming list, and that watches are compressed if they must be.
+func (a *responses) checkWatches(t *testing.T, streaming, compressed bool) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if got := strings.Contains(a.all[0].url, "sendInitialEvents=true"); got != streaming {
+		t.Errorf("the first request is %s", a.all[0].url)
+	}
+	for _, one := range a.all {
+		if compressed && strings.Contains(one.url, "watch=") && !one.compressed {
+			t.Errorf("%s is not compressed", one.url)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -15,36 +16,41 @@ import (
 // sample is a resource and an object of it with values that the encodings write differently:
 // quantities, times, bytes, integers or strings.
 type sample struct {
-	gvr    schema.GroupVersionResource
-	kind   string
+	harness.Resource
 	object string // YAML, without apiVersion and kind; NAME stands for the name
 }
 
+func resource(group, version, name, kind string) harness.Resource {
+	return harness.Resource{GV: schema.GroupVersion{Group: group, Version: version}, API: metav1.APIResource{Name: name, Kind: kind, Namespaced: true}}
+}
+
+func (s sample) gvr() schema.GroupVersionResource { return s.GV.WithResource(s.API.Name) }
+
 var (
-	pods = sample{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", `
+	pods = sample{resource("", "v1", "pods", "Pod"), `
 metadata: {name: NAME, labels: {app: x}, annotations: {text: "line\nbreak, \u00fc"}}
 spec:
   containers:
   - {name: c, image: i, resources: {requests: {cpu: 1500m, memory: 0.5Gi}}, readinessProbe: {httpGet: {path: /, port: http}}}
   - {name: d, image: j, readinessProbe: {tcpSocket: {port: 80}}}
 `}
-	configMaps = sample{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", `
+	configMaps = sample{resource("", "v1", "configmaps", "ConfigMap"), `
 metadata: {name: NAME, labels: {app: x}}
 data: {a: "1", empty: ""}
 binaryData: {b: AAEC/w==}
 `}
-	deployments = sample{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment", `
+	deployments = sample{resource("apps", "v1", "deployments", "Deployment"), `
 metadata: {name: NAME, labels: {app: x}}
 spec:
   selector: {matchLabels: {a: b}}
   strategy: {rollingUpdate: {maxSurge: 25%, maxUnavailable: 0}}
   template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}
 `}
-	leases = sample{schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, "Lease", `
+	leases = sample{resource("coordination.k8s.io", "v1", "leases", "Lease"), `
 metadata: {name: NAME, labels: {app: x}}
 spec: {holderIdentity: me, leaseDurationSeconds: 40, renewTime: "2026-01-02T03:04:05.000006Z"}
 `}
-	gadgets = sample{schema.GroupVersionResource{Group: "clients.example.com", Version: "v1", Resource: "gadgets"}, "Gadget", `
+	gadgets = sample{resource("clients.example.com", "v1", "gadgets", "Gadget"), `
 metadata: {name: NAME, labels: {app: x}}
 spec: {size: 3, weight: 1.5, large: 9007199254740993, round: 2.0, color: red, free: {list: [1, a, null, {}], text: "\u00fc", none: null}}
 `}
@@ -80,28 +86,15 @@ spec:
               free: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// path returns the path of the collection in all namespaces.
-func (s sample) path() string {
-	if s.gvr.Group == "" {
-		return "/api/" + s.gvr.Version + "/" + s.gvr.Resource
-	}
-	return "/apis/" + s.gvr.Group + "/" + s.gvr.Version + "/" + s.gvr.Resource
-}
-
 // sync waits until a gateway caches the resource.
 func (s sample) sync(t *testing.T, gateway *harness.Sluice) {
 	t.Helper()
-	name := s.gvr.Resource + "." + s.gvr.Version
-	if s.gvr.Group != "" {
-		name += "." + s.gvr.Group
-	}
-	gateway.WaitForCacheSync(t, s.path(), name)
+	gateway.WaitForCacheSync(t, s.Path(""), s.SyncName())
 }
 
 // at returns a writer of objects of the resource in a namespace.
 func (s sample) at(t *testing.T, c *harness.ControlPlane, namespace string) objectWriter {
-	prefix, collection := s.path()[:len(s.path())-len(s.gvr.Resource)], s.gvr.Resource
-	return objectWriter{t, s, c.Raw("admin"), prefix + "namespaces/" + namespace + "/" + collection}
+	return objectWriter{t, s, c.Raw("admin"), s.Path(namespace)}
 }
 
 // objectWriter changes objects directly at an apiserver. It sends JSON, whatever feature gates of
@@ -116,7 +109,7 @@ type objectWriter struct {
 // create creates an object. It retries while a new custom resource is not served yet.
 func (w objectWriter) create(name string) {
 	w.t.Helper()
-	group, kind := w.sample.gvr.GroupVersion(), w.sample.kind
+	group, kind := w.sample.GV, w.sample.API.Kind
 	object := toJSON(w.t, fmt.Sprintf("apiVersion: %s\nkind: %s\n", group, kind)+strings.Replace(w.sample.object, "NAME", name, 1))
 	harness.Eventually(w.t, "create "+kind, func() error {
 		return w.send(http.MethodPost, w.path, string(object))

@@ -22,7 +22,7 @@ func TestUpstreamCompressionCarriesLessAndShowsTheSame(t *testing.T) {
 	}
 	plain, plainBytes := startFilled(t, false)
 	compressed, compressedBytes := startFilled(t, true)
-	list, err := apiserver.Raw("admin").Get(t.Context(), pods.path(), inProtobuf)
+	list, err := apiserver.Raw("admin").Get(t.Context(), pods.Path(""), inProtobuf)
 	if err != nil {
 		t.Fatal(err)
 	}
