@@ -1,14 +1,15 @@
 package docs
 
 import (
-	"bytes"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"sluice/test/harness"
 )
@@ -23,20 +24,17 @@ func TestPriceListHasTheSizeOfEveryPackage(t *testing.T) {
 	sizes := map[string]int{}
 	for _, folder := range []string{"cache", "cmd", "codec", "config", "deploy", "docs", "proxy"} {
 		for _, f := range goFiles(t, folder) {
-			sizes[path.Dir(f)] += strings.Count(read(t, f), "\n")
+			sizes[path.Dir(f)] += strings.Count(harness.Read(t, f), "\n")
 		}
 	}
-	text := read(t, page)
+	text := harness.Read(t, page)
 	if *update {
 		text = price.ReplaceAllStringFunc(text, func(row string) string {
 			found := price.FindStringSubmatch(row)
-			return strings.Replace(row, "| "+found[2]+" |", "| "+thousands(sizes[found[1]])+" |", 1)
+			size := message.NewPrinter(language.English).Sprint(sizes[found[1]])
+			return strings.Replace(row, "| "+found[2]+" |", "| "+size+" |", 1)
 		})
-		root, err := harness.Root()
-		if err == nil {
-			err = os.WriteFile(filepath.Join(root, page), []byte(text), 0o644)
-		}
-		if err != nil {
+		if err := os.WriteFile(harness.Path(t, page), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,13 +57,4 @@ func TestPriceListHasTheSizeOfEveryPackage(t *testing.T) {
 	for name, size := range sizes {
 		t.Errorf("%s has no row for %s, %d lines", page, name, size)
 	}
-}
-
-// thousands returns a number of up to 999,999 with a comma between thousands.
-func thousands(n int) string {
-	digits := []byte(strconv.Itoa(n))
-	if len(digits) > 3 {
-		digits = bytes.Join([][]byte{digits[:len(digits)-3], digits[len(digits)-3:]}, []byte(","))
-	}
-	return string(digits)
 }

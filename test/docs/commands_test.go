@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"io/fs"
 	"os"
 	"path"
 	"regexp"
@@ -20,10 +19,10 @@ var (
 
 // TestCommandsExist looks for each make target, sub-command, flag and test that commands in documents name.
 func TestCommandsExist(t *testing.T) {
-	targets := read(t, "Makefile") + read(t, "test/controlplane/build.mk") + read(t, "deploy/build.mk")
+	targets := harness.Read(t, "Makefile") + harness.Read(t, "test/controlplane/build.mk") + harness.Read(t, "deploy/build.mk")
 	seen := 0
 	for _, page := range pages(t) {
-		prose, commands := split(read(t, page))
+		prose, commands := split(harness.Read(t, page))
 		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(strings.Join(prose, "\n"), -1) {
 			commands = append(commands, quoted[1])
 		}
@@ -64,20 +63,16 @@ func checkProgram(t *testing.T, page, program, args string) {
 			return
 		}
 	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path.Join(root, files[program])); err != nil {
+	if _, err := os.Stat(harness.Path(t, files[program])); err != nil {
 		t.Errorf("%s: no sub-command %s %s", page, program, name)
 		return
 	}
-	source := read(t, files[program])
+	source := harness.Read(t, files[program])
 	if name == "serve" {
-		source += read(t, "cmd/sluice/flags.go")
+		source += harness.Read(t, "cmd/sluice/flags.go")
 	}
 	if strings.Contains(source, "adminClient") {
-		source += read(t, "cmd/sluice/adminclient.go") + read(t, "cmd/sluice/pod.go") + read(t, "cmd/sluice/output.go")
+		source += harness.Read(t, "cmd/sluice/adminclient.go") + harness.Read(t, "cmd/sluice/pod.go") + harness.Read(t, "cmd/sluice/output.go")
 	}
 	for _, flag := range longFlag.FindAllStringSubmatch(args, -1) {
 		if !strings.Contains(source, `, "`+flag[1]+`", `) {
@@ -89,27 +84,14 @@ func checkProgram(t *testing.T, page, program, args string) {
 // checkTest looks for a test and its subtests in a package. Names of subtests also come from data.
 func checkTest(t *testing.T, page, folder, pattern string) {
 	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text strings.Builder
-	err = fs.WalkDir(os.DirFS(root), path.Clean(folder), func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && (strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".yaml")) {
-			text.WriteString(read(t, path))
-		}
-		return err
-	})
-	if err != nil {
-		t.Errorf("%s: -run %s in %s: %v", page, pattern, folder, err)
-		return
-	}
+	folder = path.Clean(folder)
+	text := texts(t, filesBelow(t, folder, "_test.go")) + texts(t, filesBelow(t, folder, ".yaml"))
 	parts := strings.Split(pattern, "/")
-	if !regexp.MustCompile(`(?m)^func ` + parts[0]).MatchString(text.String()) {
+	if !regexp.MustCompile(`(?m)^func ` + parts[0]).MatchString(text) {
 		t.Errorf("%s: no test %s in %s", page, parts[0], folder)
 	}
 	for _, part := range parts[1:] {
-		if name := strings.ReplaceAll(part, "_", " "); !regexp.MustCompile(`(t\.Run\("|name: )` + regexp.QuoteMeta(name)).MatchString(text.String()) {
+		if name := strings.ReplaceAll(part, "_", " "); !regexp.MustCompile(`(t\.Run\("|name: )` + regexp.QuoteMeta(name)).MatchString(text) {
 			t.Errorf("%s: no subtest %s of %s in %s", page, part, parts[0], folder)
 		}
 	}

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,20 +22,16 @@ func TestEveryBlockOfAGuideIsRun(t *testing.T) {
 
 // checkGuide checks a guide of at least so many blocks.
 func checkGuide(t *testing.T, guide string, least int) {
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	blocks, err := harness.GuideBlocks(guide)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(guideMark.FindAllString(read(t, guide), -1)); n < least || n != len(blocks) {
+	if n := len(guideMark.FindAllString(harness.Read(t, guide), -1)); n < least || n != len(blocks) {
 		t.Errorf("%d marks, %d blocks", n, len(blocks))
 	}
 	seen := map[string]bool{}
 	for _, b := range blocks {
-		switch info, err := os.Stat(filepath.Join(root, b.Test)); {
+		switch info, err := os.Stat(harness.Path(t, b.Test)); {
 		case b.Name == "":
 			t.Errorf("line %d: no mark says which test runs this block:\n%s", b.Line, b.Text)
 		case seen[b.Name]:
@@ -45,35 +40,13 @@ func checkGuide(t *testing.T, guide string, least int) {
 			t.Errorf("line %d: %v", b.Line, err)
 		case !info.IsDir():
 			for command := range strings.Lines(b.Text) {
-				if !strings.Contains(read(t, b.Test), "\n"+command) {
+				if !strings.Contains(harness.Read(t, b.Test), "\n"+command) {
 					t.Errorf("line %d: %s does not run %s", b.Line, b.Test, command)
 				}
 			}
-		case !strings.Contains(tests(t, b.Test), `"`+b.Name+`"`):
+		case !strings.Contains(texts(t, filesBelow(t, b.Test, "_test.go")), `"`+b.Name+`"`):
 			t.Errorf("line %d: no test in %s runs %s", b.Line, b.Test, b.Name)
 		}
 		seen[b.Name] = true
 	}
-}
-
-// tests returns the text of the tests in a folder.
-func tests(t *testing.T, folder string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all strings.Builder
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(text)
-	}
-	return all.String()
 }

@@ -30,7 +30,7 @@ func TestTroubleshootingHasEveryMessage(t *testing.T) {
 		names[m.Name] = true
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", m.Name, verb.ReplaceAllString(m.Text, "…"), m.Do)
 	}
-	declared := regexp.MustCompile(`= Message\{"([a-z-]+)"`).FindAllStringSubmatch(sources(t, "proxy/message"), -1)
+	declared := regexp.MustCompile(`= Message\{"([a-z-]+)"`).FindAllStringSubmatch(texts(t, goFiles(t, "proxy/message")), -1)
 	for _, d := range declared {
 		if !names[d[1]] {
 			t.Errorf("message.All lacks %s", d[1])
@@ -97,7 +97,7 @@ func TestOwnErrorsAreMessages(t *testing.T) {
 		return true
 	}
 	for _, path := range goFiles(t, "proxy") {
-		file, err := parser.ParseFile(token.NewFileSet(), path, read(t, path), parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), path, harness.Read(t, path), parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,28 +15,18 @@ import (
 	"sluice/test/harness"
 )
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // goFiles returns the paths of all Go files below a folder, without tests.
 func goFiles(t *testing.T, folder string) (paths []string) {
 	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = fs.WalkDir(os.DirFS(root), folder, func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+	isTest := func(path string) bool { return strings.HasSuffix(path, "_test.go") }
+	return slices.DeleteFunc(filesBelow(t, folder, ".go"), isTest)
+}
+
+// filesBelow returns the paths of all files below a folder whose names end so.
+func filesBelow(t *testing.T, folder, ending string) (paths []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(harness.Path(t, ".")), folder, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ending) {
 			paths = append(paths, path)
 		}
 		return err
@@ -48,38 +37,26 @@ func goFiles(t *testing.T, folder string) (paths []string) {
 	return paths
 }
 
-// sources returns the text of all Go files below a folder, without tests.
-func sources(t *testing.T, folder string) string {
+// texts returns the texts of files as one.
+func texts(t *testing.T, paths []string) string {
 	t.Helper()
 	var all strings.Builder
-	for _, path := range goFiles(t, folder) {
-		all.WriteString(read(t, path))
+	for _, path := range paths {
+		all.WriteString(harness.Read(t, path))
 	}
 	return all.String()
 }
 
 // TestSecurityNamesTestsThatExist looks for each test that docs/security.md names.
 func TestSecurityNamesTestsThatExist(t *testing.T) {
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	exists := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	for _, folder := range []string{"cmd", "proxy", "codec", "cache", "config", "test"} {
-		err := fs.WalkDir(os.DirFS(root), folder, func(path string, _ fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, "_test.go") {
-				for _, found := range declared.FindAllStringSubmatch(read(t, path), -1) {
-					exists[found[1]] = true
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+		for _, found := range declared.FindAllStringSubmatch(texts(t, filesBelow(t, folder, "_test.go")), -1) {
+			exists[found[1]] = true
 		}
 	}
-	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(read(t, "docs/security.md")+read(t, "docs/failures.md"), -1)
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(harness.Read(t, "docs/security.md")+harness.Read(t, "docs/failures.md"), -1)
 	if len(named) < 20 {
 		t.Errorf("docs/security.md and failures.md name %d tests", len(named))
 	}
@@ -93,27 +70,26 @@ func TestSecurityNamesTestsThatExist(t *testing.T) {
 // TestMetricsPageListsEveryName finds reasons and decisions in the source by their form, and looks for
 // each in docs/metrics.md.
 func TestMetricsPageListsEveryName(t *testing.T) {
-	text, reasons := read(t, "docs/metrics.md"), map[string]bool{"roll-call": true}
-	for _, tt := range []struct{ what, folder, form, as string }{
-		{"reasons", "proxy", `\bReason: "([a-z-]+)"`, "`%`"},
-		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
-		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`, "`%`"},
-		{"reasons", "proxy/serve/outcome", `\b(?:Hit|Pass) += "([a-z-]+)"`, "`%`"},
-		{"proofs", "cache", `\bProof += "([a-z-]+)"`, "`%`"},
-		{"decisions", "proxy/connect", `decision\w+ += "([a-z-]+)"`, "`%`"},
-		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
+	text, reasons := harness.Read(t, "docs/metrics.md"), map[string]bool{"roll-call": true}
+	for _, tt := range []struct{ what, folder, form string }{
+		{"reasons", "proxy", `\bReason: "([a-z-]+)"`},
+		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`},
+		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`},
+		{"reasons", "proxy/serve/outcome", `\b(?:Hit|Pass) += "([a-z-]+)"`},
+		{"proofs", "cache", `\bProof += "([a-z-]+)"`},
+		{"decisions", "proxy/connect", `decision\w+ += "([a-z-]+)"`},
+		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`},
 	} {
-		found := regexp.MustCompile(tt.form).FindAllStringSubmatch(sources(t, tt.folder), -1)
+		found := regexp.MustCompile(tt.form).FindAllStringSubmatch(texts(t, goFiles(t, tt.folder)), -1)
 		if len(found) == 0 {
 			t.Errorf("no %s in %s: the pattern is wrong", tt.what, tt.folder)
 		}
 		for _, f := range found {
-			want := strings.ReplaceAll(tt.as, "%", f[1])
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: %s is not in docs/metrics.md", tt.what, want)
+			if !strings.Contains(text, "`"+f[1]+"`") {
+				t.Errorf("%s: %s is not in docs/metrics.md", tt.what, f[1])
 			}
-			if tt.what == "reasons" || tt.what == "proofs" {
-				reasons[strings.Trim(want, "`")] = true
+			if tt.what != "decisions" {
+				reasons[f[1]] = true
 			}
 		}
 	}
@@ -139,7 +115,7 @@ func TestTroubleshootingHasAdviceForEveryReason(t *testing.T) {
 	harness.CheckGenerated(t, why.Troubleshooting, "reasons", table.String(), *update)
 	for _, a := range message.AllAdvice {
 		page, anchor, _ := strings.Cut(why.New("passed", a.Reason, "").Doc, "#")
-		if !slices.Contains(anchors(read(t, page)), anchor) {
+		if !slices.Contains(anchors(harness.Read(t, page)), anchor) {
 			t.Errorf("%s has no row %s", page, anchor)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 )
 
 // Binary returns the path of a program in the repository's bin directory.
@@ -35,4 +36,34 @@ func Root() (string, error) {
 			return "", fmt.Errorf("no go.mod of module sluice above %s", start)
 		}
 	}
+}
+
+// Program is Binary for a test.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := Binary(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Path returns the path of a file of the repository.
+func Path(t testing.TB, name string) string {
+	t.Helper()
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, name)
+}
+
+// Read returns the text of a file of the repository.
+func Read(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(Path(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

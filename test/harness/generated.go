@@ -2,7 +2,6 @@ package harness
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -11,17 +10,8 @@ import (
 // update is set. The part stands between two comments with its name.
 func CheckGenerated(t testing.TB, page, name, text string, update bool) {
 	t.Helper()
-	root, err := Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(root, page)
-	is, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	begin, end := "<!-- "+name+": make docs -->\n", "<!-- end of "+name+" -->\n"
-	before, rest, begins := strings.Cut(string(is), begin)
+	before, rest, begins := strings.Cut(Read(t, page), begin)
 	got, after, ends := strings.Cut(rest, end)
 	switch {
 	case !begins || !ends:
@@ -30,7 +20,7 @@ func CheckGenerated(t testing.TB, page, name, text string, update bool) {
 	case !update:
 		t.Errorf("%s of %s are old: run make docs\n%s", name, page, text)
 	default:
-		if err := os.WriteFile(path, []byte(before+begin+text+end+after), 0o644); err != nil {
+		if err := os.WriteFile(Path(t, page), []byte(before+begin+text+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

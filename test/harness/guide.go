@@ -85,18 +85,13 @@ func NewGuide(t testing.TB, guide, test, kubeconfig string, env ...string) *Guid
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(root, "bin")
 	dir := t.TempDir()
 	g := &Guide{
 		Dir: dir, t: t, blocks: map[string]string{},
-		env: append(os.Environ(), append([]string{"XDG_STATE_HOME=", "HOME=" + dir, "KUBECONFIG=" + kubeconfig, "PATH=" + bin + ":" + os.Getenv("PATH")}, env...)...),
+		env: append(os.Environ(), append([]string{"XDG_STATE_HOME=", "HOME=" + dir, "KUBECONFIG=" + kubeconfig, "PATH=" + Path(t, "bin") + ":" + os.Getenv("PATH")}, env...)...),
 	}
 	for _, name := range []string{"bin", "deploy"} {
-		if err := os.Symlink(filepath.Join(root, name), filepath.Join(g.Dir, name)); err != nil {
+		if err := os.Symlink(Path(t, name), filepath.Join(g.Dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
