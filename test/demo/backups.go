@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"sluice/test/harness"
 )
 
 const (
@@ -39,7 +41,7 @@ func (s *samples) makeBackups(ctx context.Context) error {
 	}
 	for i := range backupCount {
 		// The apiserver serves a custom resource a moment after its CRD exists.
-		if err := until(ctx, func() error { return s.makeBackup(ctx, i) }); err != nil {
+		if err := harness.Poll(ctx, func() error { return s.makeBackup(ctx, i) }); err != nil {
 			return err
 		}
 		if err := s.setBackup(ctx, i, "Completed"); err != nil {

@@ -13,7 +13,7 @@ import (
 // commands is printed once everything runs. Each command can be copied as it stands, after the first.
 var commands = template.Must(template.New("commands").Parse(`
 Sluice serves {{.Sluice}} in front of the apiserver at {{.Apiserver}}.
-In another terminal, in this directory, try:
+In another terminal, try:
 
   . {{.Env}}    # kubectl now talks to Sluice
   kubectl get pods -A --chunk-size=0
@@ -54,7 +54,7 @@ type places struct {
 
 func (d *demo) printCommands(s *samples) error {
 	p := places{
-		Sluice: d.sluice.URL, Apiserver: d.plane.URL, Admin: d.sluice.Admin, Env: near(d.env()),
+		Sluice: d.sluice.URL, Apiserver: d.plane.URL, Admin: d.sluice.Admin, Env: d.env(),
 		Watchers: d.options.watchers, Listers: listers,
 	}
 	p.App.Namespace, p.App.Name = s.pods[0].Namespace, s.pods[0].Labels[nameLabel]
@@ -62,7 +62,7 @@ func (d *demo) printCommands(s *samples) error {
 }
 
 // env is the file that points a shell to Sluice.
-func (d *demo) env() string { return d.dir.file("env") }
+func (d *demo) env() string { return d.file("env") }
 
 // writeEnv writes the environment of the commands, and the files that it names. It contains no credentials,
 // but their paths.
@@ -71,7 +71,7 @@ func (d *demo) writeEnv() error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, token := d.dir.file("sluice-admin.kubeconfig"), d.dir.file("token-header")
+	kubeconfig, token := d.file("sluice-admin.kubeconfig"), d.file("token-header")
 	if err := d.sluice.WriteKubeconfig(kubeconfig, "admin"); err != nil {
 		return err
 	}
@@ -91,15 +91,3 @@ func (d *demo) writeEnv() error {
 
 // quote returns a word of the shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-// near returns path relative to the working directory if it is below it.
-func near(path string) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(rel, "..") {
-		return rel
-	}
-	return path
-}

@@ -78,11 +78,6 @@ func (d *demo) readCounters(ctx context.Context, last *counters) error {
 
 // showCounters prints the counters until the demo ends.
 func (d *demo) showCounters(ctx context.Context, costs costs) error {
-	if d.options.length > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d.options.length, errOver)
-		defer cancel()
-	}
 	interval := logInterval
 	if d.terminal() {
 		interval = refresh
@@ -97,7 +92,7 @@ func (d *demo) showCounters(ctx context.Context, costs costs) error {
 		}
 		rows = d.show(text, rows)
 	}
-	return context.Cause(ctx)
+	return ctx.Err()
 }
 
 func (d *demo) terminal() bool { return term.IsTerminal(int(d.out.Fd())) }

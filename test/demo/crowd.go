@@ -31,7 +31,7 @@ const (
 func (d *demo) waitForCaches(ctx context.Context) error {
 	done := d.step("Waiting for Sluice's caches")
 	for _, c := range crowded {
-		if err := until(ctx, func() error { return d.sluice.CacheSynced(ctx, c[0], c[1]) }); err != nil {
+		if err := harness.Poll(ctx, func() error { return d.sluice.CacheSynced(ctx, c[0], c[1]) }); err != nil {
 			return fmt.Errorf("%s in Sluice's cache: %w", c[1], err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,7 +22,7 @@ shutdown: {grace: 1s}
 // demo runs a control plane, Sluice in front of it, and a simulated cluster.
 type demo struct {
 	options options
-	dir     *directory
+	dir     string // holds everything
 	out     *os.File
 
 	plane  *harness.ControlPlane
@@ -29,6 +30,9 @@ type demo struct {
 	inStep bool      // a step has begun and not ended its line
 	steps  recording // the steps that have ended
 }
+
+// file returns the path of a file of the demo.
+func (d *demo) file(name string) string { return filepath.Join(d.dir, name) }
 
 // run runs the demo until the context ends or something fails, and stops everything.
 func (d *demo) run(ctx context.Context) error {
@@ -46,13 +50,13 @@ func (d *demo) run(ctx context.Context) error {
 func (d *demo) start(ctx context.Context) (err error) {
 	done := d.step("Starting etcd, kube-apiserver and its controllers")
 	if d.plane, err = harness.StartMain(harness.Options{
-		Dir: d.dir.file("controlplane"), Controllers: true, Cancel: ctx.Done(),
+		Dir: d.file("controlplane"), Controllers: true, Cancel: ctx.Done(),
 	}); err != nil {
 		return err
 	}
 	done()
 	done = d.step("Starting Sluice")
-	dir := d.dir.file("sluice")
+	dir := d.file("sluice")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
@@ -108,8 +112,8 @@ func (d *demo) play(ctx context.Context, g *errgroup.Group) error {
 	return d.showCounters(ctx, costs)
 }
 
-// errOver ends the demo after --for and --record.
-var errOver = errors.New("time is over")
+// errOver ends the demo after --record.
+var errOver = errors.New("the recording is over")
 
 // guard ends the demo when a server exits by itself.
 func (d *demo) guard(ctx context.Context) error {
@@ -148,9 +152,8 @@ func (d *demo) step(format string, args ...any) (done func()) {
 	begin := time.Now()
 	return func() {
 		d.inStep = false
-		took := time.Since(begin)
-		end := fmt.Sprintf("%.1fs", took.Seconds())
+		end := fmt.Sprintf("%.1fs", time.Since(begin).Seconds())
 		fmt.Fprintln(d.out, end)
-		d.steps = append(d.steps, scene{output: name + " ... " + end, took: took})
+		d.steps = append(d.steps, scene{output: name + " ... " + end})
 	}
 }

@@ -7,9 +7,6 @@
 // that it measures what a list of all pods costs either server. It prints commands to try, and the counters of
 // both servers side by side until Ctrl-C.
 //
-// With --record it instead runs some of these commands, draws them and the counters as an animated SVG, and
-// ends: docs/demo.svg, which the README shows.
-//
-// All files are in one directory, .demo, which is locked while the demo runs and removed at the end. The
-// next demo removes the files that a killed one left there.
+// With --record it instead runs some of these commands, draws them and the counters as an SVG, and ends:
+// docs/demo.svg, which the README shows.
 package main

@@ -34,10 +34,10 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := claim(o.dir)
+	dir, err := os.MkdirTemp("", "sluice-demo-")
 	if err != nil {
 		return err
 	}
 	d := &demo{options: o, dir: dir, out: os.Stdout}
-	return errors.Join(d.run(ctx), dir.remove())
+	return errors.Join(d.run(ctx), os.RemoveAll(dir))
 }

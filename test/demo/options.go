@@ -7,36 +7,27 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"time"
 
 	"sluice/test/harness"
 )
 
 // options are the flags.
 type options struct {
-	dir           string
 	listen, admin string
 	pods          int
 	watchers      int
-	length        time.Duration // 0 means until a signal
-	record        string        // file of a recording; empty means none
+	record        string // file of a recording; empty means none
 }
 
 // parseOptions reads and checks the flags before anything starts.
 func parseOptions(args []string) (options, error) {
-	root, err := harness.Root()
-	if err != nil {
-		return options{}, err
-	}
 	var o options
 	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
-	fs.StringVar(&o.dir, "dir", filepath.Join(root, ".demo"), "directory for everything; removed at the end")
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of Sluice; port 0 picks a free one")
 	fs.StringVar(&o.admin, "admin-listen", "127.0.0.1:0", "address of Sluice's metrics and health checks")
 	fs.IntVar(&o.pods, "pods", 1000, "number of sample pods")
 	fs.IntVar(&o.watchers, "watchers", 50, "number of clients that watch through Sluice")
-	fs.DurationVar(&o.length, "for", 0, "time to run once everything is ready; 0 runs until Ctrl-C")
-	fs.StringVar(&o.record, "record", "", "run some commands, draw the terminal as an animated SVG into this file, and end")
+	fs.StringVar(&o.record, "record", "", "run some commands, draw the terminal as an SVG into this file, and end")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -47,8 +38,8 @@ func parseOptions(args []string) (options, error) {
 }
 
 func (o options) check() error {
-	if o.pods < 1 || o.watchers < 0 || o.length < 0 {
-		return errors.New("--pods must be positive, --watchers and --for must not be negative")
+	if o.pods < 1 || o.watchers < 0 {
+		return errors.New("--pods must be positive, --watchers must not be negative")
 	}
 	for _, name := range []string{"controlplane", "sluice", "kubectl"} {
 		if _, err := harness.Binary(name); err != nil {

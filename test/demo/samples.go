@@ -81,7 +81,7 @@ func (s *samples) makeNamespace(ctx context.Context, name string) error {
 	if _, err := s.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return until(ctx, func() error {
+	return harness.Poll(ctx, func() error {
 		_, err := s.client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})

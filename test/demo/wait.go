@@ -2,19 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
 
-const (
-	// writers keeps the apiserver busy and stays below its concurrency limits.
-	writers = 32
-	// retryLimit is far above the time that any step takes.
-	retryLimit    = 3 * time.Minute
-	retryInterval = 50 * time.Millisecond
-)
+// writers keeps the apiserver busy and stays below its concurrency limits.
+const writers = 32
 
 // each calls f for every item, up to writers at a time, until one call fails.
 func each[T any](ctx context.Context, items []T, f func(context.Context, T) error) error {
@@ -24,23 +18,6 @@ func each[T any](ctx context.Context, items []T, f func(context.Context, T) erro
 		g.Go(func() error { return f(ctx, item) })
 	}
 	return g.Wait()
-}
-
-// until calls f until it succeeds, or returns its last error after retryLimit.
-func until(ctx context.Context, f func() error) error {
-	limit := time.Now().Add(retryLimit)
-	for {
-		err := f()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(limit) {
-			return fmt.Errorf("not within %s: %w", retryLimit, err)
-		}
-		if !pause(ctx, retryInterval) {
-			return ctx.Err()
-		}
-	}
 }
 
 // every calls f at each interval until the context ends.
