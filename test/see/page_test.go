@@ -115,20 +115,14 @@ func TestPageFitsTheScreen(t *testing.T) {
 				name := fmt.Sprintf("page%s-%d-%s", path, width, scheme)
 				b.screen(t, width, scheme)
 				b.open(t, s.Admin+path)
-				if over := b.evaluate(t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over != "0" {
-					t.Errorf("%s is wider than the screen by %s pixels", name, over)
-				}
 				b.evaluate(t, live)
 				if parted := b.evaluate(t, broken); parted != "" {
 					t.Errorf("%s breaks inside %s", name, parted)
 				}
-				if low := b.evaluate(t, contrast); low != "" {
-					t.Errorf("%s has texts of little contrast: %s", name, low)
-				}
 				if roles := b.nameless(t); len(roles) > 0 {
 					t.Errorf("%s has nothing for a screen reader to say of %q", name, roles)
 				}
-				b.keep(t, name)
+				b.checkLooks(t, name)
 			}
 		}
 	}
@@ -155,13 +149,19 @@ func checkClient(t *testing.T, b *browser, s *harness.Sluice) {
 	if title := b.evaluate(t, "document.querySelector('h1').textContent"); !strings.HasPrefix(title, "admin · ") {
 		t.Errorf("the page is of %q", title)
 	}
+	b.checkLooks(t, "client")
+}
+
+// checkLooks checks that a page fits the screen and can be read, and keeps a picture of it.
+func (b *browser) checkLooks(t *testing.T, name string) {
+	t.Helper()
 	if over := b.evaluate(t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over != "0" {
-		t.Errorf("the page of a client is wider than the screen by %s pixels", over)
+		t.Errorf("%s is wider than the screen by %s pixels", name, over)
 	}
 	if low := b.evaluate(t, contrast); low != "" {
-		t.Errorf("the page of a client has texts of little contrast: %s", low)
+		t.Errorf("%s has texts of little contrast: %s", name, low)
 	}
-	b.keep(t, "client")
+	b.keep(t, name)
 }
 
 // nameless returns the roles of what a screen reader cannot name.

@@ -5,9 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -62,28 +60,18 @@ func TestSiteFitsTheScreen(t *testing.T) {
 // pagesOfTheRoot returns the site of the documents that the program does not carry.
 func pagesOfTheRoot(t *testing.T) fstest.MapFS {
 	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	sources := map[string][]byte{}
 	for name, file := range map[string]string{
 		"README.md": "README.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "docs/README.md": "docs/README.md",
-		"docs/icon.svg": "proxy/see/assets/icon.svg",
+		"docs/icon.svg": "proxy/see/assets/icon.svg", "docs/demo.svg": "docs/demo.svg",
 	} {
-		if sources[name], err = os.ReadFile(filepath.Join(root, file)); err != nil {
-			t.Fatal(err)
-		}
+		sources[name] = []byte(harness.Read(t, file))
 	}
 	built, err := site.Build(sources, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	picture, err := os.ReadFile(filepath.Join(root, "docs/demo.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := fstest.MapFS{"demo.svg": {Data: picture}}
+	files := fstest.MapFS{}
 	for name, text := range built {
 		files[name] = &fstest.MapFile{Data: text}
 	}

@@ -81,13 +81,9 @@ var tasks = []task{
 func TestAStrangerFindsTheAnswers(t *testing.T) {
 	b := openBrowser(t)
 	s := startTasks(t)
-	binary, err := harness.Binary("sluice")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, k := range tasks {
 		var out bytes.Buffer
-		c := exec.CommandContext(t.Context(), binary, append(strings.Fields(k.command), "--address="+s.Admin)...)
+		c := exec.CommandContext(t.Context(), harness.Program(t, "sluice"), append(strings.Fields(k.command), "--address="+s.Admin)...)
 		c.Stdout = &out
 		_ = c.Run() // its exit code says how Sluice is
 		for _, want := range k.prints {
