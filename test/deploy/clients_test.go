@@ -57,7 +57,7 @@ func pointed(t *testing.T, spec *corev1.PodSpec, c corev1.Container, host, port,
 }
 
 func TestClientComponentPointsLabelledWorkloadsToSluice(t *testing.T) {
-	all := objects(t, kustomized(t, "test/deploy/testdata/client"))
+	all := objects(t, render(t, newGuide(t, ""), clientBlock))
 	if len(all) != 4 {
 		t.Errorf("%d objects", len(all))
 	}
@@ -77,7 +77,7 @@ func TestClientComponentPointsLabelledWorkloadsToSluice(t *testing.T) {
 }
 
 func TestSidecarComponentAddsSluiceBeforeTheContainers(t *testing.T) {
-	all := objects(t, kustomized(t, "test/deploy/testdata/sidecar"))
+	all := objects(t, render(t, newGuide(t, ""), sidecarBlock))
 	for _, key := range []string{"Deployment/controller", "DaemonSet/agent", "Job/job"} {
 		spec := podSpec(t, all[key])
 		for _, c := range spec.Containers {

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice/config"
+	"sluice/test/harness"
 )
 
 // typed converts an object to a Go type.
@@ -33,11 +33,7 @@ func typed[T any](t *testing.T, o *unstructured.Unstructured) *T {
 // documentedRules returns the rules of docs/operating.md#rights, and of them those to impersonate.
 func documentedRules(t *testing.T) (rules, impersonation []rbacv1.PolicyRule) {
 	t.Helper()
-	text, err := os.ReadFile(path(t, "docs/operating.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, _ := strings.Cut(string(text), "\n## Rights\n")
+	_, block, _ := strings.Cut(harness.Read(t, "docs/operating.md"), "\n## Rights\n")
 	_, block, _ = strings.Cut(block, "```yaml\n")
 	block, _, _ = strings.Cut(block, "```")
 	var role rbacv1.ClusterRole
@@ -126,11 +122,7 @@ func load(t *testing.T, text string) *config.File {
 // TestSecurityExplainsEachRight compares the list of docs/security.md with the rules that are
 // installed: each rule has an entry, and each entry is about a rule.
 func TestSecurityExplainsEachRight(t *testing.T) {
-	text, err := os.ReadFile(path(t, "docs/security.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(text), "\n## Rights, line by line\n")
+	_, section, _ := strings.Cut(harness.Read(t, "docs/security.md"), "\n## Rights, line by line\n")
 	section, _, _ = strings.Cut(section, "\n#")
 	rows := map[string]bool{} // the rules of the list, and whether they are installed
 	for line := range strings.Lines(section) {

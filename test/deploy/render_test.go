@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -26,24 +25,10 @@ var pairs = []struct{ values, kustomization string }{
 	{"proxy", "test/deploy/testdata/proxy"},
 }
 
-// path returns the path of a file of the repository.
-func path(t *testing.T, name string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(root, name)
-}
-
 // program returns the output of a program in bin.
 func program(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
-	binary, err := harness.Binary(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(t.Context(), binary, args...)
+	c := exec.CommandContext(t.Context(), harness.Program(t, name), args...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
@@ -59,16 +44,16 @@ var hashed = regexp.MustCompile(`sluice-config-[0-9a-z]{10}\b`)
 // kustomized renders a kustomization. The hash in the name of the ConfigMap is left out.
 func kustomized(t *testing.T, kustomization string) []byte {
 	t.Helper()
-	return hashed.ReplaceAll(program(t, "kubectl", "kustomize", path(t, kustomization)), []byte("sluice-config"))
+	return hashed.ReplaceAll(program(t, "kubectl", "kustomize", harness.Path(t, kustomization)), []byte("sluice-config"))
 }
 
 // charted renders the chart as the release sluice in the namespace sluice, with values of
 // deploy/helm/sluice/ci.
 func charted(t *testing.T, values ...string) []byte {
 	t.Helper()
-	args := []string{path(t, "deploy/helm/sluice"), "sluice", "sluice"}
+	args := []string{harness.Path(t, "deploy/helm/sluice"), "sluice", "sluice"}
 	for _, v := range values {
-		args = append(args, path(t, "deploy/helm/sluice/ci/"+v+".yaml"))
+		args = append(args, harness.Path(t, "deploy/helm/sluice/ci/"+v+".yaml"))
 	}
 	return program(t, "chart", args...)
 }

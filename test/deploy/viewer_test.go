@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -70,12 +69,8 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 // throughProxy returns the first page as a browser has it, which has no credentials: kubectl proxy adds those of nobody.
 func throughProxy(t *testing.T, s *harness.Sluice) string {
 	t.Helper()
-	kubectl, err := harness.Binary("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithCancel(t.Context())
-	c := exec.CommandContext(ctx, kubectl, "proxy", "--port=0", "--kubeconfig="+plane.Kubeconfig("nobody"), "--server="+local(s),
+	c := exec.CommandContext(ctx, harness.Program(t, "kubectl"), "proxy", "--port=0", "--kubeconfig="+plane.Kubeconfig("nobody"), "--server="+local(s),
 		"--certificate-authority="+filepath.Join(s.Dir, "ca.crt"))
 	out, err := c.StdoutPipe()
 	if err == nil {
@@ -122,13 +117,9 @@ func status(t *testing.T, s *harness.Sluice, path string) int {
 }
 
 func TestViewerHasTheDocumentedRules(t *testing.T) {
-	text, err := os.ReadFile(path(t, "docs/operating.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/sluice-viewer"])
 	want := "    - nonResourceURLs: [" + strings.Join(role.Rules[0].NonResourceURLs, ", ") + "]\n      verbs: [get]\n"
-	if !strings.Contains(string(text), want) {
+	if !strings.Contains(harness.Read(t, "docs/operating.md"), want) {
 		t.Errorf("docs/operating.md lacks\n%s", want)
 	}
 }
