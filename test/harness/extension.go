@@ -43,11 +43,5 @@ func (c *ControlPlane) Aggregate(t testing.TB, group string, h http.Handler) {
 			t.Error(err)
 		}
 	})
-	Eventually(t, "the extension server is reached", func() error {
-		a, err := admin.Get(t.Context(), "/apis/"+group+"/v1", "application/json")
-		if err == nil && a.Status != http.StatusOK {
-			err = fmt.Errorf("%d: %s", a.Status, a.Body)
-		}
-		return err
-	})
+	admin.AwaitStatus(t, http.StatusOK, Request{Path: "/apis/" + group + "/v1"})
 }

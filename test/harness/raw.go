@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"testing"
 
 	"k8s.io/client-go/rest"
 )
@@ -131,6 +132,18 @@ func (r *RawClient) Write(ctx context.Context, method, path, object string) (*Re
 		err = fmt.Errorf("%s %s: %d: %s", method, path, a.Status, a.Body)
 	}
 	return a, err
+}
+
+// AwaitStatus repeats a request until the response has a status.
+func (r *RawClient) AwaitStatus(t testing.TB, status int, q Request) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("%s %s is answered %d", q.Method, q.Path, status), func() error {
+		a, err := r.Do(t.Context(), q)
+		if err == nil && a.Status != status {
+			err = fmt.Errorf("%d: %s", a.Status, a.Body)
+		}
+		return err
+	})
 }
 
 // Create creates an object, unless it is there, as soon as the apiserver serves its resource.
