@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/test/harness"
 )
@@ -35,10 +36,10 @@ type Outage struct {
 	Meanwhile func()
 }
 
-// figures are the times that an outage took.
+// figures are the longest times that answers took while the apiserver was away.
 type figures struct {
-	verdict, recent, any, away, write, ready, served time.Duration
-	rounds                                           int
+	recent, any time.Duration
+	rounds      int
 }
 
 // TestPromises takes the apiserver away by a fault. After the verdict of Sluice, writes and reads that must be recent fail at once,
@@ -52,7 +53,6 @@ func (o *Outage) TestPromises(t *testing.T, fault Fault) {
 	harness.Eventually(t, "the cache serves", func() error { return o.fromCache(t.Context(), "?resourceVersion=0", "") })
 	open := o.openWatches(t)
 
-	var f figures
 	began := time.Now()
 	end := sync.OnceFunc(fault.Begin(t, o.Plane))
 	defer end()
@@ -62,17 +62,15 @@ func (o *Outage) TestPromises(t *testing.T, fault Fault) {
 		}
 		return nil
 	})
-	f.verdict = time.Since(began)
-	o.away(t, &f)
-	f.away = time.Since(began)
+	verdict := time.Since(began)
+	f := o.away(t)
 	for _, w := range open {
-		if w.hasEnded() {
+		if hasEnded(w) {
 			t.Error("a watch has ended while the apiserver was away")
 		}
 	}
 
 	end()
-	back := time.Now()
 	name := "back-" + strings.ToLower(fault.Name)
 	harness.Eventually(t, "a write succeeds again", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -80,23 +78,18 @@ func (o *Outage) TestPromises(t *testing.T, fault Fault) {
 		_, err := o.Sluice.Client("admin").CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: name}}, metav1.CreateOptions{})
 		return err
 	})
-	f.write = time.Since(back)
 	harness.Eventually(t, "Sluice is ready again", func() error { _, err := o.Sluice.AdminGet("/readyz"); return err })
-	f.ready = time.Since(back)
 	harness.Eventually(t, "the cache serves recent reads again", func() error { return o.fromCache(t.Context(), "", "") })
-	f.served = time.Since(back)
 	went := o.goOn(t, open, name)
 	if went < len(open) && !fault.restarts {
 		t.Errorf("%d of %d watches ended after the apiserver came back", len(open)-went, len(open))
 	}
-	t.Logf("%s for %.0f s: verdict after %.1f s; %d rounds of requests; slowest refusal %.3f s, slowest read of any version %.3f s; "+
-		"all of %d watches stayed, %d went on; after the end a write succeeded in %.1f s, ready in %.1f s, recent reads from the cache in %.1f s",
-		fault.Name, f.away.Seconds(), f.verdict.Seconds(), f.rounds, f.recent.Seconds(), f.any.Seconds(),
-		len(open), went, f.write.Seconds(), f.ready.Seconds(), f.served.Seconds())
+	t.Logf("%s: verdict after %v; %d rounds of requests, the slowest refusal %v, the slowest read of any version %v; %d of %d watches went on",
+		fault.Name, verdict, f.rounds, f.recent, f.any, went, len(open))
 }
 
 // away checks the promises again and again.
-func (o *Outage) away(t *testing.T, f *figures) {
+func (o *Outage) away(t *testing.T) (f figures) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for until := time.Now().Add(o.Lasts); !t.Failed() && (f.rounds == 0 || time.Now().Before(until)); f.rounds++ {
@@ -127,6 +120,7 @@ func (o *Outage) away(t *testing.T, f *figures) {
 		}
 		<-tick.C
 	}
+	return f
 }
 
 // fromCache makes a list, which the cache must serve with a warning that has a text.
@@ -145,25 +139,24 @@ func (o *Outage) fromCache(ctx context.Context, query, warning string) error {
 	return nil
 }
 
-// openWatch is a watch that is being read.
-type openWatch struct {
-	names chan string   // of the objects that it shows
-	ended chan struct{} // closed at its end
-}
-
-func (w *openWatch) hasEnded() bool {
-	select {
-	case <-w.ended:
-		return true
-	default:
-		return false
+// hasEnded reports whether a watch has ended. What it has shown before is lost.
+func hasEnded(w watch.Interface) bool {
+	for {
+		select {
+		case _, open := <-w.ResultChan():
+			if !open {
+				return true
+			}
+		default:
+			return false
+		}
 	}
 }
 
-// sees reports whether the watch shows an object whose name begins so, before it ends.
-func (w *openWatch) sees(name string) bool {
-	for n := range w.names {
-		if strings.HasPrefix(n, name) {
+// sees reports whether a watch shows an object whose name begins so, before it ends.
+func sees(w watch.Interface, name string) bool {
+	for e := range w.ResultChan() {
+		if m, ok := e.Object.(*corev1.ConfigMap); ok && strings.HasPrefix(m.Name, name) {
 			return true
 		}
 	}
@@ -171,7 +164,7 @@ func (w *openWatch) sees(name string) bool {
 }
 
 // openWatches opens watches that the cache serves.
-func (o *Outage) openWatches(t *testing.T) (open []*openWatch) {
+func (o *Outage) openWatches(t *testing.T) (open []watch.Interface) {
 	t.Helper()
 	client := o.Sluice.Client("admin").CoreV1().ConfigMaps(namespace)
 	list, err := client.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
@@ -184,26 +177,16 @@ func (o *Outage) openWatches(t *testing.T) (open []*openWatch) {
 			t.Fatal(err)
 		}
 		t.Cleanup(w.Stop)
-		r := &openWatch{names: make(chan string, 100), ended: make(chan struct{})}
-		go func() {
-			defer close(r.ended)
-			defer close(r.names)
-			for e := range w.ResultChan() {
-				if m, ok := e.Object.(*corev1.ConfigMap); ok {
-					r.names <- m.Name
-				}
-			}
-		}()
-		open = append(open, r)
+		open = append(open, w)
 	}
 	return open
 }
 
 // goOn returns how many watches show an object. In place of one that has ended, its client lists and watches again.
-func (o *Outage) goOn(t *testing.T, open []*openWatch, name string) (went int) {
+func (o *Outage) goOn(t *testing.T, open []watch.Interface, name string) (went int) {
 	t.Helper()
 	for _, w := range open {
-		if w.sees(name) {
+		if sees(w, name) {
 			went++
 		}
 	}

@@ -3,8 +3,6 @@ package restart
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -75,54 +73,5 @@ func TestClientsOfExpiredVersionsKeepNoOthersFromTheCache(t *testing.T) {
 	others.Wait()
 	if m, err := sluice.Metrics(); err != nil || m.Sum("sluice_watch_ends_total", "source=upstream", "end=expired") == 0 {
 		t.Errorf("no passed watch is recorded as expired: %v", err)
-	}
-}
-
-// A client that changes a large object shortens the history of the whole resource. That sends to the apiserver only watches
-// that select the object.
-func TestLargeObjectsOfOneNamespaceCostOthersNoHistory(t *testing.T) {
-	plane := harness.Start(t)
-	sluice := plane.StartSluice(t, harness.SluiceOptions{Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {historyBytes: 1048576}\n"})
-	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
-	client := plane.Client("admin").CoreV1().ConfigMaps("default")
-	random := func() map[string][]byte { // which no compression makes shorter
-		data := make([]byte, 300_000)
-		_, _ = rand.Read(data)
-		return map[string][]byte{"data": data}
-	}
-	large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "large"}, BinaryData: random()}
-	large, err := client.Create(t.Context(), large, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := large.ResourceVersion
-	for range 10 {
-		large.BinaryData = random()
-		if large, err = client.Update(t.Context(), large, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	source := func(path, version string) string {
-		t.Helper()
-		resp, err := sluice.Raw("admin").Do(t.Context(), harness.Request{Path: path + "?watch=1&timeoutSeconds=1&resourceVersion=" + version})
-		if err != nil || resp.Status != http.StatusOK {
-			t.Fatalf("%+v, %v", resp, err)
-		}
-		return resp.Header.Get("Sluice-Source")
-	}
-	harness.Eventually(t, "the last change has reached the cache", func() error {
-		if got := source("/api/v1/configmaps", large.ResourceVersion); !strings.HasPrefix(got, "cache") {
-			return errors.New(got)
-		}
-		return nil
-	})
-	for path, want := range map[string]string{
-		"/api/v1/namespaces/quiet/configmaps":   "cache; past-version",
-		"/api/v1/namespaces/default/configmaps": "upstream; version-before-history",
-		"/api/v1/configmaps":                    "upstream; version-before-history",
-	} {
-		if got := source(path, before); got != want {
-			t.Errorf("watch of %s from before the changes: %q, want %q", path, got, want)
-		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
@@ -19,8 +19,8 @@ import (
 
 // leader holds a lease through the gateway.
 type leader struct {
+	*leaderelection.LeaderElector
 	name    string
-	started chan struct{} // closed when it leads
 	stopped chan struct{} // closed when it leads no longer
 	end     func()        // ends it, and returns once it has
 }
@@ -28,7 +28,7 @@ type leader struct {
 // elect starts a leader with the given durations.
 func elect(t *testing.T, client kubernetes.Interface, name string, lease, renew, retry time.Duration) *leader {
 	t.Helper()
-	l := &leader{name: name, started: make(chan struct{}), stopped: make(chan struct{})}
+	l := &leader{name: name, stopped: make(chan struct{})}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: name},
@@ -37,51 +37,20 @@ func elect(t *testing.T, client kubernetes.Interface, name string, lease, renew,
 		},
 		LeaseDuration: lease, RenewDeadline: renew, RetryPeriod: retry,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { close(l.started) },
+			OnStartedLeading: func(context.Context) {},
 			OnStoppedLeading: func() { close(l.stopped) },
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.LeaderElector = elector
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { elector.Run(ctx) })
+	running.Go(func() { l.Run(ctx) })
 	l.end = func() { cancel(); running.Wait() }
 	t.Cleanup(l.end)
 	return l
-}
-
-// leads returns an error once the leader has lost its lease.
-func (l *leader) leads() error {
-	select {
-	case <-l.stopped:
-		return errors.New(l.name + " has lost its lease")
-	default:
-		return nil
-	}
-}
-
-// renewed returns the lease, as the apiserver has it.
-func (l *leader) renewed(ctx context.Context) (*coordinationv1.Lease, error) {
-	return apiserver.Client("admin").CoordinationV1().Leases("default").Get(ctx, l.name, metav1.GetOptions{})
-}
-
-// awaitRenewal waits until the lease is renewed after a version of it. It returns an error if it is
-// lost before.
-func (l *leader) awaitRenewal(t *testing.T, version string) (lost error) {
-	t.Helper()
-	harness.Eventually(t, l.name+" is renewed", func() error {
-		if lost = l.leads(); lost != nil {
-			return nil
-		}
-		now, err := l.renewed(t.Context())
-		if err == nil && now.ResourceVersion == version {
-			err = fmt.Errorf("renewed at %v", now.Spec.RenewTime)
-		}
-		return err
-	})
-	return lost
 }
 
 // startLeaders starts leaders with client-go's durations and with shorter ones, and waits until
@@ -94,28 +63,38 @@ func startLeaders(t *testing.T, sluice *harness.Sluice) []*leader {
 	}
 	for _, l := range leaders {
 		harness.Eventually(t, l.name+" leads", func() error {
-			select {
-			case <-l.started:
-				return nil
-			default:
+			if !l.IsLeader() {
 				return errors.New("it does not")
 			}
+			return nil
 		})
 	}
 	return leaders
 }
 
 // outlive restarts a gateway and returns which leader has lost its lease, nil if all renew theirs.
-func outlive(t *testing.T, sluice *harness.Sluice, leaders []*leader) error {
+func outlive(t *testing.T, sluice *harness.Sluice, leaders []*leader) (lost error) {
 	t.Helper()
 	sluice.Restart(t)
-	var lost error
+	leases := apiserver.Client("admin").CoordinationV1().Leases("default")
 	for _, l := range leaders {
-		now, err := l.renewed(t.Context())
+		before, err := leases.Get(t.Context(), l.name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost = errors.Join(lost, l.awaitRenewal(t, now.ResourceVersion))
+		harness.Eventually(t, l.name+" is renewed", func() error {
+			select {
+			case <-l.stopped:
+				lost = errors.Join(lost, errors.New(l.name+" has lost its lease"))
+				return nil
+			default:
+			}
+			now, err := leases.Get(t.Context(), l.name, metav1.GetOptions{})
+			if err == nil && now.ResourceVersion == before.ResourceVersion {
+				err = fmt.Errorf("renewed at %v", now.Spec.RenewTime)
+			}
+			return err
+		})
 	}
 	return lost
 }
@@ -134,9 +113,9 @@ func TestLeadersSurviveARestartOfASingleGateway(t *testing.T) {
 	sluice := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}})
 	leaders := startLeaders(t, sluice)
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
-	for _, resource := range []string{"configmaps", "events"} { // events are excluded from the cache
-		startInformer(t, sluice.RESTConfig("admin"), resource)
-	}
+	m := startManager(t, sluice, corev1.SchemeGroupVersion.WithResource("configmaps"),
+		corev1.SchemeGroupVersion.WithResource("events")) // which are excluded from the cache
+	harness.Eventually(t, "informers are in sync", m.synced)
 	survived := 0
 	for n := 0; n < restarts && survived < survivals; n++ {
 		if err := outlive(t, sluice, leaders); err != nil {
