@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -68,22 +67,24 @@ func (r *receiver) trace(id string) (found []*tracev1.Span) {
 	return found
 }
 
-// await waits until a trace has a span of a name with children of the other names.
-func (r *receiver) await(t *testing.T, id, name string, children ...string) (above *tracev1.Span) {
+// await waits until a span of a name, of a trace unless id is empty, has a child of another name.
+func (r *receiver) await(t *testing.T, id, name, child string) (above *tracev1.Span) {
 	t.Helper()
-	harness.Eventually(t, "span "+name, func() error {
-		spans := r.trace(id)
-		for _, above = range spans {
-			missing := slices.DeleteFunc(slices.Clone(children), func(child string) bool {
-				return slices.ContainsFunc(spans, func(s *tracev1.Span) bool {
-					return s.Name == child && bytes.Equal(s.ParentSpanId, above.SpanId)
-				})
-			})
-			if above.Name == name && len(missing) == 0 {
+	harness.Eventually(t, child+" below "+name, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		named := map[string]*tracev1.Span{}
+		for _, s := range r.spans {
+			if s.Name == name && (id == "" || hex.EncodeToString(s.TraceId) == id) {
+				named[string(s.SpanId)] = s
+			}
+		}
+		for _, s := range r.spans {
+			if above = named[string(s.ParentSpanId)]; above != nil && s.Name == child {
 				return nil
 			}
 		}
-		return fmt.Errorf("not among %v", spans)
+		return fmt.Errorf("not among %v", r.spans)
 	})
 	return above
 }
@@ -144,9 +145,8 @@ func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	if attribute(served, "sluice.source") != "cache" || attribute(served, "sluice.reason") != "any-version" {
 		t.Errorf("attributes %v", served.Attributes)
 	}
-	r.await(t, watch.trace, route, "prove") // the span of a watch ends with its headers
-	r.await(t, passed.trace, "GET other",   // since the apiserver answers 404
-		"upstream authenticated")
+	r.await(t, watch.trace, route, "prove")                         // the span of a watch ends with its headers
+	r.await(t, passed.trace, "GET other", "upstream authenticated") // since the apiserver answers 404
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	spans := 0
@@ -193,22 +193,6 @@ func TestSpansShowReviews(t *testing.T) {
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	const route = "GET /api/v1/configmaps"
 	for below, above := range map[string]string{"token review": route, "access review": route, "upstream self": "access review"} {
-		harness.Eventually(t, below, func() error { return r.related(below, above) })
+		r.await(t, "", above, below)
 	}
-}
-
-// related returns nil if a span of a name is below one of another.
-func (r *receiver) related(below, above string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	names := map[string]string{}
-	for _, s := range r.spans {
-		names[string(s.SpanId)] = s.Name
-	}
-	for _, s := range r.spans {
-		if s.Name == below && names[string(s.ParentSpanId)] == above {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s is not below %s, of %v", below, above, slices.Compact(slices.Sorted(maps.Values(names))))
 }
