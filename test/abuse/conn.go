@@ -2,7 +2,6 @@ package abuse
 
 import (
 	"net"
-	"strconv"
 	"sync"
 
 	"golang.org/x/net/http2"
@@ -56,16 +55,12 @@ func (c *conn) open(header []byte, end bool) (stream uint32, err error) {
 
 // write sends a part of a body.
 func (c *conn) write(stream uint32, p []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.framer.WriteData(stream, false, p)
+	return c.locked(func() error { return c.framer.WriteData(stream, false, p) })
 }
 
 // grant lets the server send n more bytes on a stream; 0 is the connection.
 func (c *conn) grant(stream uint32, n int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.framer.WriteWindowUpdate(stream, uint32(n))
+	return c.locked(func() error { return c.framer.WriteWindowUpdate(stream, uint32(n)) })
 }
 
 // answer is a part of a response.
@@ -93,9 +88,13 @@ func (c *conn) read() (answer, error) {
 		case *http2.GoAwayFrame:
 			return answer{}, net.ErrClosed
 		case *http2.SettingsFrame:
-			err = c.acknowledge(!f.IsAck(), c.framer.WriteSettingsAck)
+			if !f.IsAck() {
+				err = c.locked(c.framer.WriteSettingsAck)
+			}
 		case *http2.PingFrame:
-			err = c.acknowledge(!f.IsAck(), func() error { return c.framer.WritePing(true, f.Data) })
+			if !f.IsAck() {
+				err = c.locked(func() error { return c.framer.WritePing(true, f.Data) })
+			}
 		}
 		if err != nil {
 			return answer{}, err
@@ -103,10 +102,8 @@ func (c *conn) read() (answer, error) {
 	}
 }
 
-func (c *conn) acknowledge(needed bool, write func() error) error {
-	if !needed {
-		return nil
-	}
+// locked writes.
+func (c *conn) locked(write func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return write()
@@ -144,6 +141,3 @@ func request(method, path, host string, fields map[string]string) []byte {
 	}
 	return h
 }
-
-// length is a field value.
-func length(n int64) string { return strconv.FormatInt(n, 10) }

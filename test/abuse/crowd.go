@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -48,53 +47,55 @@ func (c *Crowd) Run(ctx context.Context, t *Target) error {
 	defer running.Wait()
 	for i := range c.Agents {
 		running.Go(func() {
-			for c.agent(ctx, dial, host, i); sleep(ctx, c.Pause+rand.N(c.Pause)); {
-				c.agent(ctx, dial, host, i)
+			for again := true; again; again = sleep(ctx, c.Pause+rand.N(c.Pause)) {
+				answer := with(ctx, dial, firstWindow, func(x *conn) string { return c.agent(x, host, i) })
+				if answer != "" && ctx.Err() == nil {
+					c.answers.add(answer)
+				}
 			}
 		})
 	}
 	return nil
 }
 
-// agent lists and watches over one connection, until it or ctx ends.
-func (c *Crowd) agent(ctx context.Context, dial func(context.Context) (net.Conn, error), host string, i int) {
-	tls, err := dial(ctx)
-	if err != nil {
-		c.failed(ctx, Refused)
-		return
-	}
-	defer tls.Close()
-	defer context.AfterFunc(ctx, func() { _ = tls.Close() })()
-	x, err := newConn(tls, firstWindow)
-	if err != nil {
-		c.failed(ctx, Cut)
-		return
-	}
+// agent lists and watches over one connection, until that ends, and returns why.
+func (c *Crowd) agent(x *conn, host string, i int) string {
 	path := c.Path(i)
 	fields := map[string]string{"authorization": "Bearer " + c.Tokens[i%len(c.Tokens)], "accept": "application/json"}
 	version, err := x.list(request("GET", path+"&resourceVersion=0", host, fields))
 	if err != nil {
-		c.failed(ctx, err.Error())
-		return
+		return err.Error()
 	}
 	c.lists.Add(1)
 	if _, err = x.open(request("GET", path+"&watch=1&allowWatchBookmarks=true&resourceVersion="+version, host, fields), true); err != nil {
-		c.failed(ctx, Cut)
-		return
+		return Cut
 	}
 	if err := x.follow(&c.watching); err != nil {
-		c.failed(ctx, err.Error())
+		return err.Error()
 	}
-}
-
-func (c *Crowd) failed(ctx context.Context, answer string) {
-	if ctx.Err() == nil {
-		c.answers.add(answer)
-	}
+	return ""
 }
 
 // errCut is an error whose text is Cut.
 var errCut = errors.New(Cut)
+
+// take returns the next part of a response with code 200, and lets the server send as much again. Another code is an error.
+func (c *conn) take() (a answer, err error) {
+	a, err = c.read()
+	if n := len(a.data); err == nil && n > 0 {
+		err = c.grant(0, n)
+		if err == nil && !a.end {
+			err = c.grant(a.stream, n)
+		}
+	}
+	switch {
+	case err != nil:
+		return a, errCut
+	case a.code != "" && a.code != "200":
+		return a, errors.New(a.code)
+	}
+	return a, nil
+}
 
 // list returns the version of a list.
 func (c *conn) list(header []byte) (version string, err error) {
@@ -103,18 +104,9 @@ func (c *conn) list(header []byte) (version string, err error) {
 	}
 	var body []byte
 	for {
-		a, err := c.read()
-		if err == nil && len(a.data) > 0 {
-			err = c.grant(0, len(a.data))
-			if err == nil && !a.end {
-				err = c.grant(a.stream, len(a.data))
-			}
-		}
-		switch {
-		case err != nil:
-			return "", errCut
-		case a.code != "" && a.code != "200":
-			return "", errors.New(a.code)
+		a, err := c.take()
+		if err != nil {
+			return "", err
 		}
 		if len(body) < versionWithin {
 			body = append(body, a.data...)
@@ -147,23 +139,13 @@ func (c *conn) follow(watching *atomic.Int64) error {
 		}
 	}()
 	for {
-		a, err := c.read()
-		if err != nil {
-			return errCut
+		a, err := c.take()
+		if err != nil || a.end {
+			return err
 		}
-		if a.code == "200" {
+		if a.code != "" {
 			open = true
 			watching.Add(1)
-		} else if a.code != "" {
-			return errors.New(a.code)
-		}
-		if n := len(a.data); n > 0 && !a.end {
-			if c.grant(0, n) != nil || c.grant(a.stream, n) != nil {
-				return errCut
-			}
-		}
-		if a.end {
-			return nil
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"sync"
 
 	"golang.org/x/net/http2"
 )
@@ -31,38 +30,17 @@ const atOnce, mostPieces = 1_000, 60_000
 
 // Attack implements Attacker.
 func (f Frames) Attack(ctx context.Context, t *Target, tokens []string) (Tally, error) {
-	dial, err := t.dialer()
+	host, err := loopback(t.URL)
 	if err != nil {
 		return nil, err
 	}
-	host, _ := loopback(t.URL)
-	var answers counter
-	var running sync.WaitGroup
-	for i := range f.Connections {
-		running.Go(func() {
-			for ctx.Err() == nil {
-				tls, err := dial(ctx)
-				if err != nil {
-					if ctx.Err() == nil {
-						answers.add(Refused)
-					}
-					sleep(ctx, redial)
-					continue
-				}
-				stop := context.AfterFunc(ctx, func() { _ = tls.Close() })
-				if c, err := newConn(tls, firstWindow); err == nil {
-					go func() { _, _ = io.Copy(io.Discard, tls) }()
-					if f.flood(c, host, tokens, i) != nil && ctx.Err() == nil {
-						answers.add(Cut)
-					}
-				}
-				stop()
-				_ = tls.Close()
-			}
-		})
-	}
-	running.Wait()
-	return answers.take(), nil
+	return t.hold(ctx, f.Connections, firstWindow, &counter{}, func(c *conn, i int) string {
+		go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
+		if f.flood(c, host, tokens, i) != nil {
+			return Cut
+		}
+		return ""
+	})
 }
 
 // flood writes frames until the connection ends, or the window is used up.

@@ -5,8 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"maps"
-	"net"
-	"sync"
+	"strconv"
 	"time"
 )
 
@@ -33,62 +32,37 @@ type Streams struct {
 // Endless is the length of a body that announces none.
 const Endless = -1
 
-// redial is the pause before a connection is opened again.
-const redial = 200 * time.Millisecond
-
 // Attack implements Attacker.
 func (s Streams) Attack(ctx context.Context, t *Target, tokens []string) (Tally, error) {
-	dial, err := t.dialer()
+	host, err := loopback(t.URL)
 	if err != nil {
 		return nil, err
 	}
-	host, _ := loopback(t.URL)
-	var answers counter
-	var running sync.WaitGroup
-	for i := range s.Connections {
-		fields := maps.Clone(s.Header)
-		if fields == nil {
-			fields = map[string]string{}
-		}
-		if s.Body > 0 {
-			fields["content-length"] = length(s.Body)
-		}
-		header := request(s.Method, s.Path, host, fields)
-		if s.RandomToken == 0 {
-			header = field(header, "authorization", "Bearer "+tokens[i%len(tokens)])
-		}
-		running.Go(func() {
-			for {
-				s.connection(ctx, dial, header, &answers)
-				if !sleep(ctx, redial) {
-					return
-				}
-			}
-		})
+	fields := maps.Clone(s.Header)
+	if fields == nil {
+		fields = map[string]string{}
 	}
-	running.Wait()
-	return answers.take(), nil
-}
-
-// connection attacks over one connection until it or ctx ends.
-func (s Streams) connection(ctx context.Context, dial func(context.Context) (net.Conn, error), header []byte, answers *counter) {
-	tls, err := dial(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			answers.add(Refused)
-		}
-		return
+	if s.Body > 0 {
+		fields["content-length"] = strconv.FormatInt(s.Body, 10)
 	}
-	defer tls.Close()
-	defer context.AfterFunc(ctx, func() { _ = tls.Close() })()
 	window := uint32(firstWindow)
 	if s.Reads > 0 {
 		window = uint32(s.Reads)
 	}
-	c, err := newConn(tls, window)
-	if err != nil {
-		return
-	}
+	answers := &counter{}
+	return t.hold(ctx, s.Connections, window, answers, func(c *conn, i int) string {
+		header := request(s.Method, s.Path, host, fields)
+		if s.RandomToken == 0 {
+			header = field(header, "authorization", "Bearer "+tokens[i%len(tokens)])
+		}
+		s.connection(c, header, answers)
+		sleep(ctx, redial)
+		return Cut
+	})
+}
+
+// connection attacks over one connection until it ends.
+func (s Streams) connection(c *conn, header []byte, answers *counter) {
 	ended := make(chan uint32, s.Each)
 	done, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -96,11 +70,8 @@ func (s Streams) connection(ctx context.Context, dial func(context.Context) (net
 		s.send(c, header, ended, over)
 	}()
 	s.receive(c, answers, ended, over)
-	if ctx.Err() == nil {
-		answers.add(Cut)
-	}
 	close(over)
-	_ = tls.Close() // ends a write that waits
+	_ = c.Close() // ends a write that waits
 	<-done
 }
 

@@ -104,6 +104,49 @@ func (t *Target) dialer() (func(context.Context) (net.Conn, error), error) {
 	}, nil
 }
 
+// redial is the pause before a connection is opened again that was refused.
+const redial = 200 * time.Millisecond
+
+// hold holds n HTTP/2 connections until ctx ends, each of them opened again when it has ended, and returns how the server
+// answered. use is called with the number of a connection, and returns an answer, too, when the connection has ended.
+func (t *Target) hold(ctx context.Context, n int, window uint32, answers *counter, use func(c *conn, i int) string) (Tally, error) {
+	dial, err := t.dialer()
+	if err != nil {
+		return nil, err
+	}
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				answer := with(ctx, dial, window, func(c *conn) string { return use(c, i) })
+				if answer != "" && ctx.Err() == nil {
+					answers.add(answer)
+				}
+				if answer == Refused {
+					sleep(ctx, redial)
+				}
+			}
+		})
+	}
+	running.Wait()
+	return answers.take(), nil
+}
+
+// with opens an HTTP/2 connection, which ends with ctx, and returns the answer of use, or what happened instead.
+func with(ctx context.Context, dial func(context.Context) (net.Conn, error), window uint32, use func(*conn) string) string {
+	tls, err := dial(ctx)
+	if err != nil {
+		return Refused
+	}
+	defer tls.Close()
+	defer context.AfterFunc(ctx, func() { _ = tls.Close() })()
+	c, err := newConn(tls, window)
+	if err != nil {
+		return Cut
+	}
+	return use(c)
+}
+
 // sleep sleeps for d, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
