@@ -2,6 +2,7 @@ package security
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -75,8 +76,13 @@ audit: {path: %s}
 	case <-time.After(3 * time.Minute):
 		t.Fatal("the process has not ended")
 	}
-	for name, text := range files(t, dir) {
-		pages[name] = text
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		text, failed := os.ReadFile(filepath.Join(dir, e.Name()))
+		pages[e.Name()], err = string(text), errors.Join(err, failed)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if !strings.Contains(pages["sluice.log"], "goroutine 1 ") || !strings.Contains(pages["audit.log"], "secrets") {
 		t.Error("the stacks or the audit events are missing: the test looks at nothing")
@@ -91,22 +97,4 @@ audit: {path: %s}
 			}
 		}
 	}
-}
-
-// files returns the contents of the files in a directory, by their names.
-func files(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	contents := map[string]string{}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		contents[e.Name()] = string(text)
-	}
-	return contents
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"sluice/test/harness"
 )
 
@@ -45,10 +47,7 @@ func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 		create(mine, n)
 		create(other, n)
 	}
-	const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/"
-	write(http.MethodPost, rbac+mine+"/roles", `{"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["podtemplates"],"verbs":["list"]}]}`)
-	write(http.MethodPost, rbac+mine+"/rolebindings", `{"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},
-		"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"forger"}]}`)
+	plane.Grant(t, mine, harness.User("forger"), rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"podtemplates"}})
 	before := create(mine, 4)
 	sluice.WaitForCacheSync(t, "/api/v1/podtemplates", "podtemplates.v1")
 	write(http.MethodDelete, templates(mine)+"/t1", "")
@@ -59,15 +58,14 @@ func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 		"", ".", "..", "/", "//", "~", "\x00", "\xff", "t1\x00", "/t1", "t1/x", "t1\x00/../x", mine, mine + "/t1\x00",
 		other, other + "/t1", "/" + other + "/t1", "../" + other + "/t1", "t1/../../" + other + "/t1", mine + "/../" + other + "/t1",
 	}
-	list := func(from interface {
-		Raw(user string) *harness.RawClient
-	}, user, path, query string) *harness.Response {
+	direct, through := plane.Raw("admin"), sluice.Raw("admin")
+	list := func(from *harness.RawClient, user, path, query string) *harness.Response {
 		t.Helper()
 		q := harness.Request{Path: path + "?" + query, Header: http.Header{"Accept": {"application/json"}}}
 		if user != "" {
 			q.Header.Set("Impersonate-User", user)
 		}
-		a, err := from.Raw("admin").Do(t.Context(), q)
+		a, err := from.Do(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +73,7 @@ func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 	}
 	harness.Eventually(t, "access of the forger", func() error {
 		exact := fmt.Sprintf("limit=2&resourceVersion=%d", last)
-		up, down := list(plane, "forger", templates(mine), exact), list(sluice, "forger", templates(mine), exact)
+		up, down := list(direct, "forger", templates(mine), exact), list(through, "forger", templates(mine), exact)
 		if source := down.Header.Get("Sluice-Source"); up.Status != http.StatusOK || !strings.HasPrefix(source, "cache") {
 			return fmt.Errorf("%d from the apiserver, %d from %q", up.Status, down.Status, source)
 		}
@@ -93,7 +91,7 @@ func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 					var want, got *harness.Response
 					same := false
 					for tries := 0; !same && tries < 3; tries++ { // a state of now has another version when others write in between
-						want, got = list(plane, user, path, query), list(sluice, user, path, query)
+						want, got = list(direct, user, path, query), list(through, user, path, query)
 						same = got.Status == want.Status && bytes.Equal(got.Body, want.Body)
 					}
 					if !same {
