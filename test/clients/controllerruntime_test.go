@@ -90,7 +90,6 @@ func TestControllerRuntimeCacheHoldsTheApiserversObjects(t *testing.T) {
 			followKind(t, direct, cached, k, k.sample.at(t, apiserver, namespace), namespace)
 		})
 	}
-	t.Run("index", func(t *testing.T) { testIndex(t, cached, namespace) })
 	responses.check(t, "cache", inJSON, inProtobuf)
 }
 
@@ -111,11 +110,6 @@ func startCache(t *testing.T, kinds []cachedKind, namespace string, mapper meta.
 	}
 	c, err := runtimecache.New(cfg, o)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.IndexField(t.Context(), &corev1.Pod{}, "image", func(o client.Object) []string {
-		return []string{o.(*corev1.Pod).Spec.Containers[0].Image}
-	}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -201,19 +195,6 @@ func kindless(list client.ObjectList) map[string]client.Object {
 		return nil
 	})
 	return all
-}
-
-// testIndex lists by an index.
-func testIndex(t *testing.T, cached client.Reader, namespace string) {
-	for image, want := range map[string]int{"i": 1, "other": 0} {
-		var list corev1.PodList
-		if err := cached.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"image": image}); err != nil {
-			t.Fatal(err)
-		}
-		if len(list.Items) != want {
-			t.Errorf("%d pods have image %s, want %d", len(list.Items), image, want)
-		}
-	}
 }
 
 // handlerCalls records the calls of an event handler.

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -122,7 +123,7 @@ func TestKubectlWatchPrintsTheSameThroughSluice(t *testing.T) {
 			w.delete("second")
 			w.create("second")
 			w.resize("second", marker)
-			d, c := direct.before(t), cached.before(t)
+			d, c := direct(), cached()
 			if d != c {
 				t.Errorf("apiserver:\n%s\nSluice:\n%s", d, c)
 			}
@@ -141,43 +142,37 @@ func (w objectWriter) resize(name, size string) {
 	}
 }
 
-// running is a started kubectl.
-type running struct {
-	cmd    *exec.Cmd
-	ctx    context.Context // after which it is killed
-	cancel context.CancelFunc
-	out    *textWaiter
-}
-
-func startKubectl(t *testing.T, kubeconfig string, args []string) running {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
-	t.Cleanup(cancel)
-	r := running{kubectlFor(ctx, t, kubeconfig, "", args...), ctx, cancel, &textWaiter{wanted: marker, found: make(chan struct{})}}
-	r.cmd.Stdout, r.cmd.Stderr = r.out, r.out
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // watchLimit bounds how long a kubectl watches.
 const watchLimit = 5 * time.Minute
 
-// before returns the output before the marker, and kills the command.
-func (r running) before(t *testing.T) string {
+// startKubectl starts a command, and returns a function that returns its output before the marker and kills it.
+func startKubectl(t *testing.T, kubeconfig string, args []string) (before func() string) {
 	t.Helper()
-	select {
-	case <-r.out.found:
-	case <-r.ctx.Done():
+	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
+	t.Cleanup(cancel)
+	cmd := kubectlFor(ctx, t, kubeconfig, "", args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	r.cancel()
-	_ = r.cmd.Wait() // the command is killed
-	text, _, found := strings.Cut(r.out.text.String(), marker)
-	if !found {
-		t.Fatalf("no marker in the output:\n%s", text)
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	return text
+	return func() string {
+		t.Helper()
+		text, in := "", bufio.NewReader(out)
+		for !strings.Contains(text, marker) {
+			line, err := in.ReadString('\n')
+			if text += line; err != nil {
+				t.Fatalf("no marker in the output, %v:\n%s", err, text)
+			}
+		}
+		cancel()
+		_ = cmd.Wait() // the command is killed
+		text, _, _ = strings.Cut(text, marker)
+		return text
+	}
 }
 
 // openWatches holds the numbers of open gadget watches at both servers.

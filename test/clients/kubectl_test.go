@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"context"
 	"os/exec"
 	"strings"
@@ -87,21 +86,4 @@ func TestKubectlCommandsWork(t *testing.T) {
 			}
 		})
 	}
-}
-
-// textWaiter is a writer that closes found once it has received a text.
-type textWaiter struct {
-	wanted string
-	text   bytes.Buffer
-	found  chan struct{}
-	done   bool
-}
-
-func (s *textWaiter) Write(p []byte) (int, error) {
-	s.text.Write(p)
-	if !s.done && strings.Contains(s.text.String(), s.wanted) {
-		s.done = true
-		close(s.found)
-	}
-	return len(p), nil
 }
