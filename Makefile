@@ -105,7 +105,7 @@ UNSEEN = APIServingWithRoutine=true,ConcurrentWatchObjectDecode=false,DetectCach
 # About 17 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI needs its own API.
 # docs/semantics.md has a table of the gates.
 .PHONY: test-gates
-test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests with a kube-apiserver with other feature gates
+test-gates: build $(BIN)/sluice-race controlplane ## Run the core of the tests with a kube-apiserver with other feature gates
 	$(call before,controlplane,--feature-gates=WatchList=false,WatchList)
 	$(call before,controlplane,--feature-gates=ListFromCacheSnapshot=false,ListFromCacheSnapshot)
 	$(call before,controlplane,--feature-gates=StorageVersionHash=false)
@@ -119,7 +119,7 @@ test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests with a 
 
 # About 6 minutes, and three quarters of an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older
-test-older: $(BIN)/sluice-race $(BIN)/kubectl $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests with kube-apiserver 1.34, 1.35 and 1.36
+test-older: build $(BIN)/sluice-race $(BIN)/kubectl $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests with kube-apiserver 1.34, 1.35 and 1.36
 	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields CBORRefusals CSINodes)
 	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns CBORRefusals CSINodes)
 	$(call before,controlplane-1.36,,CBORRefusals CSINodes)
@@ -130,7 +130,7 @@ ifeq (,$(wildcard test/controlplane/v1.38.mod))
 test-next: ## Run the core of the tests with the next kube-apiserver, once it can be built
 	@echo 'SKIP kube-apiserver 1.38: there is no test/controlplane/v1.38.mod, for which Go 1.27 is needed'
 else
-test-next: $(BIN)/sluice-race $(BIN)/kubectl $(BIN)/controlplane-1.38
+test-next: build $(BIN)/sluice-race $(BIN)/kubectl $(BIN)/controlplane-1.38
 	$(call before,controlplane-1.38,,DropManagedFields)
 	$(call before,controlplane-1.38,--feature-gates=ManagedFieldsOptOut=true,IgnoredDrop)
 endif

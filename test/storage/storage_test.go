@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"sluice/test/harness"
@@ -42,17 +40,13 @@ func TestResponsesOfStoredObjectsEqualTheApiservers(t *testing.T) {
 	pattern := regexp.MustCompile(*only)
 	all := slices.DeleteFunc(resources(t), func(r resource) bool { return !pattern.MatchString(r.String()) })
 	names := fill(t, all, storedObjects)
-	var sources tally
 	for _, r := range all {
 		t.Run(r.String(), func(t *testing.T) {
 			if why := notStored[r.String()]; why != "" {
 				t.Skip(why)
 			}
-			checkResource(t, r, names[r.storageKey("")], &sources)
+			checkResource(t, r, names[r.storageKey("")])
 		})
-	}
-	for _, line := range sources.lines() {
-		t.Log(line)
 	}
 }
 
@@ -107,7 +101,7 @@ func put(t *testing.T, key string, s stored) {
 	}
 }
 
-func checkResource(t *testing.T, r resource, names []string, sources *tally) {
+func checkResource(t *testing.T, r resource, names []string) {
 	if len(names) == 0 {
 		t.Fatal("no objects")
 	}
@@ -118,7 +112,6 @@ func checkResource(t *testing.T, r resource, names []string, sources *tally) {
 	for _, f := range formats() {
 		failed := make(map[string]int) // by verb
 		check := func(verb, source string, err error) {
-			sources.add(verb, f, source)
 			unprinted := passed[r.String()] != "" || undetermined[r.String()] != nil && f.as == asTable
 			if err == nil && !strings.HasPrefix(source, "cache") && !unprinted {
 				err = fmt.Errorf("not from the cache: %s", source)
@@ -166,27 +159,4 @@ func listed(t *testing.T, r resource, n int) error {
 		}
 	}
 	return nil
-}
-
-// A tally counts the sources of responses.
-type tally struct {
-	mu sync.Mutex
-	n  map[string]int
-}
-
-func (c *tally) add(verb string, f format, source string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n == nil {
-		c.n = make(map[string]int)
-	}
-	c.n[verb+" "+strings.TrimSuffix(f.shape.name, "-none")+": "+source]++
-}
-
-func (c *tally) lines() []string {
-	var lines []string
-	for _, k := range slices.Sorted(maps.Keys(c.n)) {
-		lines = append(lines, fmt.Sprintf("%6d %s", c.n[k], k))
-	}
-	return lines
 }
