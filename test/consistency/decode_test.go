@@ -2,23 +2,23 @@ package consistency
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sluice/test/consistency/history"
 )
 
 // list is a list of any resource.
 type list struct {
-	Kind     string
-	Metadata struct {
-		ResourceVersion    string
-		Continue           string
-		RemainingItemCount *int64
-	}
+	metav1.TypeMeta
+	metav1.ListMeta `json:"metadata"`
+
 	Items []json.RawMessage
 }
 
@@ -31,83 +31,59 @@ func decodeList(body []byte) (page history.Page, next string, err error) {
 	if !strings.HasSuffix(l.Kind, "List") {
 		return page, "", fmt.Errorf("%q is not a list", l.Kind)
 	}
-	if page.Version, err = strconv.ParseUint(l.Metadata.ResourceVersion, 10, 64); err != nil {
+	if page.Version, err = strconv.ParseUint(l.ResourceVersion, 10, 64); err != nil {
 		return page, "", fmt.Errorf("resourceVersion of a list: %w", err)
 	}
 	for _, raw := range l.Items {
-		o, err := decoded.object(raw)
+		o, err := object(raw)
 		if err != nil {
 			return page, "", err
 		}
 		page.Items = append(page.Items, o)
 	}
-	page.More, page.Remaining = l.Metadata.Continue != "", l.Metadata.RemainingItemCount
-	return page, l.Metadata.Continue, nil
+	page.More, page.Remaining = l.Continue != "", l.RemainingItemCount
+	return page, l.Continue, nil
 }
 
 // decoded memoizes objects by their bytes, because most are received many times.
-var decoded = memo{objects: map[string]*history.Object{}}
+var decoded sync.Map
 
-type memo struct {
-	mu      sync.Mutex // guards objects
-	objects map[string]*history.Object
-}
-
-// maxMemoized bounds a memo, in objects.
-const maxMemoized = 20_000
-
-func (m *memo) object(raw []byte) (*history.Object, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if o := m.objects[string(raw)]; o != nil {
-		return o, nil
+// object is decodeObject with a memo.
+func object(raw []byte) (*history.Object, error) {
+	if o, ok := decoded.Load(string(raw)); ok {
+		return o.(*history.Object), nil
 	}
 	o, err := decodeObject(raw)
 	if err != nil {
 		return nil, fmt.Errorf("object %.200s: %w", raw, err)
 	}
-	if len(m.objects) >= maxMemoized {
-		clear(m.objects)
-	}
-	m.objects[string(raw)] = o
+	decoded.Store(string(raw), o)
 	return o, nil
 }
 
 // decodeObject decodes an object. Its kind and apiVersion are not part of the content, because the
 // items of some lists do not have them.
 func decodeObject(raw []byte) (*history.Object, error) {
-	var o map[string]any
-	if err := json.Unmarshal(raw, &o); err != nil {
+	var o unstructured.Unstructured
+	if err := json.Unmarshal(raw, &o.Object); err != nil {
 		return nil, err
 	}
-	delete(o, "kind")
-	delete(o, "apiVersion")
-	meta, _ := o["metadata"].(map[string]any)
-	version, err := strconv.ParseUint(text(meta["resourceVersion"]), 10, 64)
+	version, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	delete(meta, "resourceVersion")
-	content, err := json.Marshal(o)
+	delete(o.Object, "kind")
+	delete(o.Object, "apiVersion")
+	o.SetResourceVersion("")
+	content, err := json.Marshal(o.Object)
 	if err != nil {
 		return nil, err
 	}
-	object := &history.Object{
-		Key: text(meta["namespace"]) + "/" + text(meta["name"]), UID: text(meta["uid"]),
-		Version: version, Labels: map[string]string{}, Content: string(content),
-	}
-	labels, _ := meta["labels"].(map[string]any)
-	for k, v := range labels {
-		object.Labels[k] = text(v)
-	}
-	spec, _ := o["spec"].(map[string]any)
-	object.Fields = map[string]string{"spec.color": text(spec["color"])}
-	return object, nil
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
+	color, _, _ := unstructured.NestedString(o.Object, "spec", "color")
+	return &history.Object{
+		Key: o.GetNamespace() + "/" + o.GetName(), UID: string(o.GetUID()), Version: version,
+		Labels: o.GetLabels(), Fields: map[string]string{"spec.color": color}, Content: string(content),
+	}, nil
 }
 
 // event is one frame of a watch.
@@ -116,29 +92,21 @@ type event struct {
 	Object json.RawMessage
 }
 
-// initialEventsEnd is the annotation of the bookmark that ends the initial events.
-const initialEventsEnd = "k8s.io/initial-events-end"
-
 // item decodes an event; end reports whether it ends the initial events. An ERROR event is returned
 // as an error.
 func (e *event) item() (item history.Item, end bool, err error) {
 	item.Type = e.Type
 	switch e.Type {
 	case history.Added, history.Modified, history.Deleted:
-		if item.Object, err = decoded.object(e.Object); err == nil {
+		if item.Object, err = object(e.Object); err == nil {
 			item.Version = item.Object.Version
 		}
 	case history.Bookmark:
-		var o struct {
-			Metadata struct {
-				ResourceVersion string
-				Annotations     map[string]string
-			}
-		}
+		var o metav1.PartialObjectMetadata
 		if err = json.Unmarshal(e.Object, &o); err == nil {
-			item.Version, err = strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
+			item.Version, err = strconv.ParseUint(o.ResourceVersion, 10, 64)
 		}
-		end = o.Metadata.Annotations[initialEventsEnd] == "true"
+		end = o.Annotations[metav1.InitialEventsAnnotationKey] == "true"
 	case "ERROR":
 		err = newStatusError(0, e.Object)
 	default:
@@ -147,32 +115,18 @@ func (e *event) item() (item history.Item, end bool, err error) {
 	return item, end, err
 }
 
-// statusError is a response with another code than 200, or an ERROR event.
-type statusError struct {
-	Code    int
-	Reason  string
-	Message string
-	Details struct{ Name, Kind string }
-}
-
-// newStatusError decodes a Status; a code of 0 means the code of the Status.
+// newStatusError decodes the Status of a response with another code than 200, or of an ERROR event; a code of 0 means the code
+// of the Status.
 func newStatusError(code int, body []byte) error {
-	r := &statusError{}
-	if json.Unmarshal(body, r) != nil {
-		r.Message = fmt.Sprintf("%.100s", body)
+	e := &apierrors.StatusError{}
+	if json.Unmarshal(body, &e.ErrStatus) != nil {
+		e.ErrStatus.Message = fmt.Sprintf("%.100s", body)
 	}
 	if code != 0 {
-		r.Code = code
+		e.ErrStatus.Code = int32(code)
 	}
-	return r
+	return e
 }
 
-func (r *statusError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s", r.Code, r.Reason))
-}
-
-// hasReason reports whether err is a Status with this reason.
-func hasReason(err error, reason string) bool {
-	var r *statusError
-	return errors.As(err, &r) && r.Reason == reason
-}
+// gone reports whether err is 410 Gone.
+func gone(err error) bool { return apierrors.IsGone(err) || apierrors.IsResourceExpired(err) }

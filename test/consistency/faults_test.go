@@ -21,26 +21,26 @@ type faultInjector struct {
 	kills  int // of the control plane
 	stops  int // of the control plane
 	starts cacheStarts
+
+	comeBack func() // of the control plane; nil if it is there
 }
 
-// fault is one fault. It lasts until do returns.
-type fault struct {
-	name string
-	do   func(f *faultInjector, ctx context.Context)
-}
-
-// faults are injected in random order, each once per round. Lag comes twice, because it reveals a
-// gateway that answers too early.
-var faults = []fault{
-	{"all connections are cut", func(f *faultInjector, _ context.Context) { f.link.Cut(1) }},
-	{"some connections are cut", func(f *faultInjector, _ context.Context) { f.link.Cut(f.rnd.Float64()) }},
-	{"connections are refused", (*faultInjector).refuse},
-	{"connections stall", (*faultInjector).stall},
-	{"connections are slow", (*faultInjector).slow},
-	{"watches lag", (*faultInjector).delayWatches},
-	{"watches lag", (*faultInjector).delayWatches},
-	{"the apiserver stops", (*faultInjector).stop},
-	{"the apiserver is killed", (*faultInjector).kill},
+// faults are injected in random order, each once per round, for a random time. Lag comes twice, because it
+// reveals a gateway that answers too early.
+var faults = []struct {
+	name              string
+	begin             func(f *faultInjector)
+	shortest, longest time.Duration
+}{
+	{"all connections are cut", func(f *faultInjector) { f.link.Cut(1) }, 0, 0},
+	{"some connections are cut", func(f *faultInjector) { f.link.Cut(f.rnd.Float64()) }, 0, 0},
+	{"connections are refused", func(f *faultInjector) { f.link.Refuse(true); f.link.Cut(1) }, 300 * time.Millisecond, 2 * time.Second},
+	{"connections stall", func(f *faultInjector) { f.link.Stall(true) }, 300 * time.Millisecond, 2500 * time.Millisecond},
+	{"connections are slow", (*faultInjector).slow, time.Second, 3 * time.Second},
+	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second},
+	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second},
+	{"the apiserver stops", (*faultInjector).stop, 300 * time.Millisecond, 2 * time.Second},
+	{"the apiserver is killed", (*faultInjector).kill, 0, time.Second},
 }
 
 // Lag and delay between faults. On a perfect connection, a gateway without a consistent-read fence
@@ -51,6 +51,10 @@ const (
 )
 
 func (f *faultInjector) restore() {
+	if f.comeBack != nil {
+		f.comeBack()
+		f.comeBack = nil
+	}
 	f.lag.Set(0, normalLag)
 	f.link.Restore()
 	f.link.Delay(normalDelay)
@@ -66,49 +70,37 @@ func (f *faultInjector) run(ctx context.Context) {
 				return
 			}
 			f.note(faults[n].name)
-			faults[n].do(f, context.WithoutCancel(ctx))
+			faults[n].begin(f)
+			wait(context.WithoutCancel(ctx), between(f.rnd, faults[n].shortest, faults[n].longest))
 			f.restore()
 			f.note("end of: " + faults[n].name)
 		}
 	}
 }
 
-func (f *faultInjector) refuse(ctx context.Context) {
-	f.link.Refuse(true)
-	f.link.Cut(1)
-	wait(ctx, between(f.rnd, 300*time.Millisecond, 2*time.Second))
-}
-
-func (f *faultInjector) stall(ctx context.Context) {
-	f.link.Stall(true)
-	wait(ctx, between(f.rnd, 300*time.Millisecond, 2500*time.Millisecond))
-}
-
-func (f *faultInjector) slow(ctx context.Context) {
+func (f *faultInjector) slow() {
 	f.link.Delay(between(f.rnd, 20*time.Millisecond, 150*time.Millisecond))
-	wait(ctx, between(f.rnd, time.Second, 3*time.Second))
 }
 
-func (f *faultInjector) delayWatches(ctx context.Context) {
+func (f *faultInjector) delayWatches() {
 	f.lag.Set(0, between(f.rnd, 100*time.Millisecond, 1500*time.Millisecond))
-	wait(ctx, between(f.rnd, 2*time.Second, 5*time.Second))
 }
 
-func (f *faultInjector) stop(ctx context.Context) {
-	if err := controlPlane.Signal(syscall.SIGSTOP); err != nil {
-		f.t.Fatal(err)
-	}
+func (f *faultInjector) stop() {
+	f.signal(syscall.SIGSTOP)
 	f.stops++
-	wait(ctx, between(f.rnd, 300*time.Millisecond, 2*time.Second))
-	if err := controlPlane.Signal(syscall.SIGCONT); err != nil {
+	f.comeBack = func() { f.signal(syscall.SIGCONT) }
+}
+
+func (f *faultInjector) signal(s syscall.Signal) {
+	if err := controlPlane.Signal(s); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f *faultInjector) kill(ctx context.Context) {
+func (f *faultInjector) kill() {
 	f.starts.add(f.t)
 	controlPlane.Kill()
 	f.kills++
-	wait(ctx, upTo(f.rnd, time.Second))
-	controlPlane.Restart(f.t)
+	f.comeBack = func() { controlPlane.Restart(f.t) }
 }

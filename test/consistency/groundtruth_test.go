@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"sync"
+	"testing"
 	"time"
 
 	"sluice/test/consistency/history"
+	"sluice/test/harness"
 )
 
 // groundTruth records the log of a resource from one watch directly at the apiserver. A restarted
@@ -23,67 +24,31 @@ type groundTruth struct {
 	server     *server
 	namespaces []string // whose objects change
 
-	started chan struct{} // closed when the log has its first state
-	ended   chan struct{} // closed when run has returned
-	err     error         // of run; valid after ended
-
 	mu      sync.Mutex // guards the fields below
 	log     history.Log
 	objects map[string]*history.Object
-	reached uint64 // version up to which the log is complete
-	grown   chan struct{}
-}
-
-func newGroundTruth(r resource, s *server, namespaces []string) *groundTruth {
-	return &groundTruth{resource: r, server: s, namespaces: namespaces, started: make(chan struct{}), ended: make(chan struct{}), grown: make(chan struct{})}
+	reached uint64 // version up to which the log is complete; 0 until it has its first state
+	err     error  // of run
 }
 
 // errGroundTruth is returned when the log cannot be repaired.
 var errGroundTruth = errors.New("the log of the test is incomplete")
 
 // run records the log until the context ends.
-func (g *groundTruth) run(ctx context.Context) error {
-	defer close(g.ended)
-	g.err = g.record(ctx)
-	return g.err
-}
-
-// awaitStart waits until the log has its first state.
-func (g *groundTruth) awaitStart(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, logTimeout)
-	defer cancel()
-	select {
-	case <-g.started:
-		return nil
-	case <-g.ended:
-		return fmt.Errorf("%s: no log: %w", g.plural, g.err)
-	case <-ctx.Done():
-		return fmt.Errorf("%s: no log: %w", g.plural, ctx.Err())
-	}
-}
-
-func (g *groundTruth) record(ctx context.Context) error {
-	if err := g.begin(ctx); err != nil {
-		return err
-	}
-	close(g.started)
-	for ctx.Err() == nil {
-		err := g.follow(ctx)
-		if gone(err) {
+func (g *groundTruth) run(ctx context.Context) {
+	err := g.begin(ctx)
+	for err == nil && ctx.Err() == nil {
+		if err = g.follow(ctx); gone(err) {
 			err = g.repair(ctx)
 		}
-		if errors.Is(err, errGroundTruth) {
-			return fmt.Errorf("%s: %w", g.plural, err)
+		if !errors.Is(err, errGroundTruth) {
+			err = nil // the apiserver is away
 		}
 		wait(ctx, 20*time.Millisecond)
 	}
-	return nil
-}
-
-// gone reports whether err is 410 Gone.
-func gone(err error) bool {
-	var status *statusError
-	return errors.As(err, &status) && status.Code == http.StatusGone
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err = err
 }
 
 func (g *groundTruth) begin(ctx context.Context) error {
@@ -91,6 +56,8 @@ func (g *groundTruth) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.log = history.Log{Start: page.Version, State: page.Items}
 	g.objects = g.log.At(page.Version)
 	g.reached = page.Version
@@ -150,8 +117,6 @@ func (g *groundTruth) add(version uint64, events ...history.Event) {
 		}
 	}
 	g.reached = max(g.reached, version)
-	close(g.grown)
-	g.grown = make(chan struct{})
 }
 
 func (g *groundTruth) reachedVersion() uint64 {
@@ -230,28 +195,20 @@ func (g *groundTruth) verify(now history.Page) error {
 	return nil
 }
 
-// logTimeout bounds the waits for the log. A repair lists every version of a minute.
-const logTimeout = 8 * time.Minute
-
-// until waits until the log is complete up to a version.
-func (g *groundTruth) until(ctx context.Context, version uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, logTimeout)
-	defer cancel()
-	for {
+// await waits until the log is complete up to a version.
+func (g *groundTruth) await(t *testing.T, version uint64) {
+	t.Helper()
+	harness.Eventually(t, "the log of "+g.plural, func() error {
 		g.mu.Lock()
-		reached, grown := g.reached, g.grown
-		g.mu.Unlock()
-		if reached >= version {
-			return nil
+		defer g.mu.Unlock()
+		if g.err != nil {
+			t.Fatalf("%s: %v", g.plural, g.err)
 		}
-		select {
-		case <-grown:
-		case <-g.ended:
-			return fmt.Errorf("%s: at version %d, want %d: %w", g.plural, reached, version, g.err)
-		case <-ctx.Done():
-			return fmt.Errorf("%s: at version %d, want %d: %w", g.plural, reached, version, ctx.Err())
+		if g.reached < version {
+			return fmt.Errorf("at version %d, want %d", g.reached, version)
 		}
-	}
+		return nil
+	})
 }
 
 // snapshot returns a copy of the log.

@@ -11,47 +11,56 @@ import (
 
 // kind is one kind of read.
 type kind struct {
-	name   string
-	custom bool // for custom resources only
-	read   func(r *reader, ctx context.Context, name string) error
+	name        string
+	scope       scope
+	consistency consistency
+	read        func(r *reader, ctx context.Context, kind string, s history.Scope, c history.Consistency, q url.Values) error
 }
 
 // kinds are the kinds of reads. Repeated kinds are chosen more often.
 var kinds = []kind{
-	{"whole", false, listed(whole, mostRecent)},
-	{"whole", false, listed(whole, mostRecent)},
-	{"whole", false, listed(whole, mostRecent)},
-	{"namespace", false, listed(inNamespace, mostRecent)},
-	{"label", false, listed(byLabel, mostRecent)},
-	{"name", false, listed(byName, mostRecent)},
-	{"field", true, listed(byField, mostRecent)},
-	{"paged", false, paged(whole, mostRecent, false)},
-	{"paged", false, paged(inNamespace, mostRecent, false)},
-	{"paged, selected", false, paged(byLabel, mostRecent, false)},
-	{"paged, two servers", false, paged(whole, mostRecent, true)},
-	{"paged, two servers", false, paged(inNamespace, mostRecent, true)},
-	{"paged, exact", false, paged(whole, exact, false)},
-	{"paged, exact, two servers", false, paged(inNamespace, exact, true)},
-	{"paged, at a version", false, paged(whole, atVersion, false)},
-	{"any", false, listed(whole, anyState)},
-	{"any, selected", false, listed(byLabel, anyState)},
-	{"not older", false, listed(whole, newest)},
-	{"not older, namespace", false, listed(inNamespace, newest)},
-	{"exact", false, listed(whole, exact)},
-	{"exact, selected", false, listed(byLabel, exact)},
-	{"stream", false, streamed(whole, mostRecent)},
-	{"stream", false, streamed(whole, mostRecent)},
-	{"stream, namespace", false, streamed(inNamespace, mostRecent)},
-	{"stream, selected", false, streamed(byLabel, mostRecent)},
-	{"stream, any", false, streamed(whole, anyState)},
-	{"stream, not older", false, streamed(whole, newest)},
-	{"get", false, gotten(1, mostRecent)},
-	{"get, several", false, gotten(8, mostRecent)},
-	{"get, any", false, gotten(1, anyState)},
-	{"get, not older", false, gotten(1, newest)},
-	{"watch, without version", false, begun((*reader).namespacePath)},
-	{"watch, legacy path", false, begun((*reader).legacyPath)},
+	{"whole", whole, mostRecent, (*reader).whole},
+	{"whole", whole, mostRecent, (*reader).whole},
+	{"whole", whole, mostRecent, (*reader).whole},
+	{"namespace", inNamespace, mostRecent, (*reader).whole},
+	{"label", byLabel, mostRecent, (*reader).whole},
+	{"name", byName, mostRecent, (*reader).whole},
+	{byFieldOnly, byField, mostRecent, (*reader).whole},
+	{"paged", whole, mostRecent, (*reader).pages},
+	{"paged", inNamespace, mostRecent, (*reader).pages},
+	{"paged, selected", byLabel, mostRecent, (*reader).pages},
+	{"paged, two servers", whole, mostRecent, (*reader).pages},
+	{"paged, two servers", inNamespace, mostRecent, (*reader).pages},
+	{"paged, exact", whole, exact, (*reader).pages},
+	{"paged, exact, two servers", inNamespace, exact, (*reader).pages},
+	{"paged, at a version", whole, atVersion, (*reader).pages},
+	{"any", whole, anyState, (*reader).whole},
+	{"any, selected", byLabel, anyState, (*reader).whole},
+	{"not older", whole, newest, (*reader).whole},
+	{"not older, namespace", inNamespace, newest, (*reader).whole},
+	{"exact", whole, exact, (*reader).whole},
+	{"exact, selected", byLabel, exact, (*reader).whole},
+	{"stream", whole, mostRecent, (*reader).stream},
+	{"stream", whole, mostRecent, (*reader).stream},
+	{"stream, namespace", inNamespace, mostRecent, (*reader).stream},
+	{"stream, selected", byLabel, mostRecent, (*reader).stream},
+	{"stream, any", whole, anyState, (*reader).stream},
+	{"stream, not older", whole, newest, (*reader).stream},
+	{"get", whole, mostRecent, (*reader).get},
+	{getSeveral, whole, mostRecent, (*reader).get},
+	{"get, any", whole, anyState, (*reader).get},
+	{"get, not older", whole, newest, (*reader).get},
+	{"watch, without version", inChangingNamespace, mostRecent, (*reader).begin},
+	{legacyWatch, inChangingNamespace, mostRecent, (*reader).begin},
 }
+
+// Kinds of reads that differ from others in more than their scope and consistency.
+const (
+	byFieldOnly = "field" // of custom resources
+	getSeveral  = "get, several"
+	legacyWatch = "watch, legacy path"
+	twoServers  = ", two servers" // the end of the names of such kinds
+)
 
 // kindsOf returns the kinds with the names, all without a name.
 func kindsOf(names []string) []kind {
@@ -64,16 +73,9 @@ func kindsOf(names []string) []kind {
 // scope chooses a scope.
 type scope func(r *reader) history.Scope
 
-// visible returns the part of a scope that the reader may read.
-func (r *reader) visible(s history.Scope) history.Scope {
-	if s.Namespace == "" {
-		s.Namespaces = r.some
-	}
-	return s
-}
-
-func whole(*reader) history.Scope         { return history.Scope{} }
-func inNamespace(r *reader) history.Scope { return history.Scope{Namespace: r.namespace()} }
+func whole(*reader) history.Scope                 { return history.Scope{} }
+func inNamespace(r *reader) history.Scope         { return history.Scope{Namespace: r.namespace()} }
+func inChangingNamespace(r *reader) history.Scope { return history.Scope{Namespace: r.namespaces[0]} }
 
 // labelSelectors have every operator.
 var labelSelectors = []string{"color=red", "color in (green,blue)", "color!=red", "!color", "color", "color notin (blue)", "color=red,color=blue"}
@@ -141,48 +143,4 @@ func withVersion(q url.Values, c history.Consistency) history.Consistency {
 		return history.Consistency{MostRecent: true}
 	}
 	return c
-}
-
-func listed(s scope, c consistency) func(*reader, context.Context, string) error {
-	return func(r *reader, ctx context.Context, name string) error {
-		scope := r.visible(s(r))
-		q := query(scope)
-		return r.list(ctx, name, scope, c(r, q), q)
-	}
-}
-
-func paged(s scope, c consistency, both bool) func(*reader, context.Context, string) error {
-	return func(r *reader, ctx context.Context, name string) error {
-		scope := r.visible(s(r))
-		q := query(scope)
-		return r.pages(ctx, name, scope, c(r, q), q, func() *server {
-			if both && r.rnd.IntN(2) == 0 {
-				return r.apiserver
-			}
-			return r.sluice
-		})
-	}
-}
-
-func streamed(s scope, c consistency) func(*reader, context.Context, string) error {
-	return func(r *reader, ctx context.Context, name string) error {
-		scope := r.visible(s(r))
-		q := query(scope)
-		return r.stream(ctx, name, scope, c(r, q), q)
-	}
-}
-
-// gotten sends n gets at the same time.
-func gotten(n int, c consistency) func(*reader, context.Context, string) error {
-	return func(r *reader, ctx context.Context, name string) error {
-		q := url.Values{}
-		p := c(r, q)
-		q.Del("resourceVersionMatch") // a get does not accept it
-		return r.get(ctx, name, n, p, q)
-	}
-}
-
-// begun reads the beginning of a watch without a version.
-func begun(path func(*reader) string) func(*reader, context.Context, string) error {
-	return func(r *reader, ctx context.Context, name string) error { return r.begin(ctx, name, path(r)) }
 }

@@ -3,25 +3,33 @@ package consistency
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/test/consistency/history"
 )
 
+// client is a client of one resource.
+type client struct {
+	resource
+	name   string
+	server *server
+	rec    *recorder
+	rnd    *rand.Rand
+}
+
 // reader sends reads of every kind, one after the other.
 type reader struct {
-	resource
-	name       string
-	sluice     *server
+	client
 	apiserver  *server
-	rec        *recorder
-	rnd        *rand.Rand
 	namespaces []string
 	names      []string      // of objects that may exist
 	page       int           // average limit of pages
@@ -34,7 +42,12 @@ type reader struct {
 func (r *reader) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		k := r.choose()
-		if err := k.read(r, ctx, k.name); err != nil && ctx.Err() == nil {
+		s := k.scope(r)
+		if s.Namespace == "" {
+			s.Namespaces = r.some
+		}
+		q := query(s)
+		if err := k.read(r, ctx, k.name, s, k.consistency(r, q), q); err != nil && ctx.Err() == nil {
 			r.rec.failed(k.name, err)
 			wait(ctx, 50*time.Millisecond)
 		}
@@ -45,7 +58,7 @@ func (r *reader) run(ctx context.Context) {
 func (r *reader) choose() kind {
 	for {
 		k := r.kinds[r.rnd.IntN(len(r.kinds))]
-		if (r.custom() || !k.custom) && (r.some == "" || !strings.HasSuffix(k.name, "two servers")) {
+		if (r.custom() || k.name != byFieldOnly) && (r.some == "" || !strings.HasSuffix(k.name, twoServers)) {
 			return k
 		}
 	}
@@ -68,9 +81,6 @@ func (r *reader) rest(ctx context.Context) {
 	}
 }
 
-// compressed chooses compression for every third response.
-func (r *reader) compressed() bool { return r.rnd.IntN(3) == 0 }
-
 // query returns the parameters of a scope, except its namespace.
 func query(s history.Scope) url.Values {
 	q := url.Values{}
@@ -83,19 +93,39 @@ func query(s history.Scope) url.Values {
 	return q
 }
 
-// list sends a list without a limit.
-func (r *reader) list(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values) error {
-	read := history.Read{Client: r.name, Scope: s, Consistency: p, Began: r.rec.clock.Now()}
-	page, next, err := r.sluice.list(ctx, r.path(s.Namespace, ""), q, r.compressed())
+// begun returns a read that begins now.
+func (c *client) begun(s history.Scope, p history.Consistency) history.Read {
+	return history.Read{Client: c.name, Scope: s, Consistency: p, Began: c.rec.clock.Now()}
+}
+
+// nextPage adds the next page to a read, with compression in every third response. It returns the continue token.
+func (c *client) nextPage(ctx context.Context, from *server, read *history.Read, q url.Values) (next string, err error) {
+	page, next, err := from.list(ctx, c.path(read.Scope.Namespace, ""), q, c.rnd.IntN(3) == 0)
+	if err == nil {
+		page.Limit, _ = strconv.Atoi(q.Get("limit"))
+		read.Pages, read.Ended = append(read.Pages, page), c.rec.clock.Now()
+	}
+	return next, err
+}
+
+// list sends a list without a limit, and returns its version.
+func (c *client) list(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values) (version uint64, err error) {
+	read := c.begun(s, p)
+	next, err := c.nextPage(ctx, c.server, &read, q)
+	if err == nil && next != "" {
+		err = errors.New("a continue token without a limit")
+	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if next != "" {
-		return errors.New("a continue token without a limit")
-	}
-	read.Pages, read.Ended = []history.Page{page}, r.rec.clock.Now()
-	r.rec.listed(kind, read)
-	return nil
+	c.rec.listed(kind, read)
+	return read.Pages[0].Version, nil
+}
+
+// whole is list as a kind of read.
+func (r *reader) whole(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values) error {
+	_, err := r.list(ctx, kind, s, p, q)
+	return err
 }
 
 const (
@@ -105,71 +135,61 @@ const (
 	betweenPages = 30 * time.Millisecond
 )
 
-// pages sends a list with a limit. Each page comes from the server that from returns.
-func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values, from func() *server) error {
-	limit := 1 + r.rnd.IntN(2*r.page)
-	q.Set("limit", strconv.Itoa(limit))
-	read := history.Read{Client: r.name, Scope: s, Consistency: p, Began: r.rec.clock.Now()}
-	for {
-		page, next, err := r.onePage(ctx, kind, s, q, from)
+// pages sends a list with a limit, whose pages come from the apiserver, too, if the kind is one of two servers.
+func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values) error {
+	limit := strconv.Itoa(1 + r.rnd.IntN(2*r.page))
+	read := r.begun(s, p)
+	for more := true; more; wait(ctx, upTo(r.rnd, betweenPages)) {
+		q.Set("limit", limit)
+		next, err := r.onePage(ctx, kind, &read, q)
 		if err != nil {
 			return err
 		}
-		page.Limit = limit
-		repeats := repeats(read.Pages, page)
-		read.Pages = append(read.Pages, page)
-		if next == "" || repeats {
-			break
-		}
+		more = next != "" && !repeats(read.Pages)
 		q = query(s)
-		q.Set("limit", strconv.Itoa(limit))
 		q.Set("continue", next)
-		wait(ctx, upTo(r.rnd, betweenPages))
 	}
-	read.Ended = r.rec.clock.Now()
 	r.rec.listed(kind, read)
 	return nil
 }
 
-// repeats reports whether a page begins before the end of an earlier page: such a list may never
+// repeats reports whether the last page begins before the end of an earlier one: such a list may never
 // end.
-func repeats(pages []history.Page, next history.Page) bool {
-	for _, p := range pages {
-		if len(p.Items) > 0 && len(next.Items) > 0 && next.Items[0].Key <= p.Items[len(p.Items)-1].Key {
-			return true
-		}
-	}
-	return false
+func repeats(pages []history.Page) bool {
+	last := pages[len(pages)-1]
+	return len(last.Items) > 0 && slices.ContainsFunc(pages[:len(pages)-1], func(p history.Page) bool {
+		return len(p.Items) > 0 && last.Items[0].Key <= p.Items[len(p.Items)-1].Key
+	})
 }
 
-func (r *reader) onePage(ctx context.Context, kind string, s history.Scope, q url.Values, from func() *server) (page history.Page, next string, err error) {
+func (r *reader) onePage(ctx context.Context, kind string, read *history.Read, q url.Values) (next string, err error) {
 	for range pageTries {
-		page, next, err = from().list(ctx, r.path(s.Namespace, ""), q, r.compressed())
+		from := r.server
+		if strings.HasSuffix(kind, twoServers) && r.rnd.IntN(2) == 0 {
+			from = r.apiserver
+		}
+		next, err = r.nextPage(ctx, from, read, q)
 		if err == nil || gone(err) || ctx.Err() != nil {
 			break
 		}
 		r.rec.failed(kind, err)
 		wait(ctx, 100*time.Millisecond)
 	}
-	return page, next, err
+	return next, err
 }
 
 // stream sends a streaming list and reads it up to the end of the initial events.
 func (r *reader) stream(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	read := history.Read{Client: r.name, Scope: s, Consistency: p, Began: r.rec.clock.Now()}
-	open, err := r.sluice.watch(ctx, r.path(s.Namespace, ""), streaming(q))
+	read := r.begun(s, p)
+	open, err := r.server.watch(ctx, r.path(s.Namespace, ""), streaming(q))
 	if err != nil {
 		return err
 	}
 	defer open.close()
-	if read.Stream, err = initialEvents(open, r.rec.clock); err != nil {
-		return err
-	}
-	read.Ended = r.rec.clock.Now()
-	r.rec.listed(kind, read)
-	return nil
+	_, err = r.streamed(kind, read, open)
+	return err
 }
 
 // streaming adds the parameters of a streaming list.
@@ -180,32 +200,37 @@ func streaming(q url.Values) url.Values {
 	return q
 }
 
-// initialEvents reads a watch up to the end of the initial events.
-func initialEvents(open *events, clock *history.Clock) ([]history.Item, error) {
-	var items []history.Item
+// streamed reads a streaming list up to the end of the initial events, and returns its version.
+func (c *client) streamed(kind string, read history.Read, open *events) (version uint64, err error) {
 	for {
 		item, end, err := open.next()
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		item.At = clock.Now()
-		items = append(items, item)
+		item.At = c.rec.clock.Now()
+		read.Stream = append(read.Stream, item)
 		if end {
-			return items, nil
+			read.Ended = c.rec.clock.Now()
+			c.rec.listed(kind, read)
+			return item.Version, nil
 		}
 	}
 }
 
-// get sends n gets at the same time, which may share a proof. Several are sent twice: Sluice knows by the
-// answer to the first that the apiserver allows the second.
-func (r *reader) get(ctx context.Context, kind string, n int, p history.Consistency, q url.Values) error {
+// get sends a get, or several at the same time, which may share a proof. These are sent twice: Sluice knows by
+// the answer to the first that the apiserver allows the second.
+func (r *reader) get(ctx context.Context, kind string, _ history.Scope, p history.Consistency, q url.Values) error {
+	q.Del("resourceVersionMatch") // a get does not accept it
+	gets, times := 1, 1
+	if kind == getSeveral {
+		gets, times = 8, 2
+	}
 	var all errgroup.Group
-	for range n {
+	for range gets {
 		namespace, name := r.namespace(), r.object()
-		all.Go(func() error {
-			err := r.getOne(ctx, kind, namespace, name, p, q)
-			if err == nil && n > 1 {
-				err = r.getOne(ctx, kind, namespace, name, p, q)
+		all.Go(func() (err error) {
+			for range times {
+				err = errors.Join(err, r.getOne(ctx, kind, namespace, name, p, q))
 			}
 			return err
 		})
@@ -215,21 +240,59 @@ func (r *reader) get(ctx context.Context, kind string, n int, p history.Consiste
 
 func (r *reader) getOne(ctx context.Context, kind, namespace, name string, p history.Consistency, q url.Values) error {
 	get := history.Get{Client: r.name, Key: namespace + "/" + name, Consistency: p, Began: r.rec.clock.Now()}
-	body, source, err := r.sluice.get(ctx, r.path(namespace, name), q, false)
+	body, source, err := r.server.get(ctx, r.path(namespace, name), q, false)
 	get.Ended, get.Source = r.rec.clock.Now(), source
-	var status *statusError
+	var status *apierrors.StatusError
 	switch {
-	case errors.As(err, &status) && status.Reason == "NotFound" && status.Details.Name == name:
+	case apierrors.IsNotFound(err) && errors.As(err, &status) && status.ErrStatus.Details != nil && status.ErrStatus.Details.Name == name:
 		// NotFound is an answer.
 	case err != nil:
 		return err
 	default:
-		if get.Object, err = decoded.object(body); err != nil {
+		if get.Object, err = object(body); err != nil {
 			return err
 		}
 	}
 	r.rec.got(kind, get)
 	return nil
+}
+
+// begin opens a watch without a version. It begins with an event for each object, and each of them
+// must be as recent as a get, because nothing tells the client which of them are outdated. Only where the
+// apiserver itself answers at the legacy path, it sends what its watch cache has.
+func (r *reader) begin(ctx context.Context, kind string, s history.Scope, _ history.Consistency, _ url.Values) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	path := r.path(s.Namespace, "")
+	if kind == legacyWatch {
+		path = strings.Replace(path, r.apiVersion()+"/", r.apiVersion()+"/watch/", 1)
+	}
+	began := r.rec.clock.Now()
+	open, err := r.server.watch(ctx, path, url.Values{"allowWatchBookmarks": {"true"}, "timeoutSeconds": {"1"}})
+	if err != nil {
+		return err
+	}
+	defer open.close()
+	last := ""
+	for {
+		item, end, err := open.next()
+		if end || errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// The state comes in the order of keys. What breaks it is an event after the state.
+		if item.Type != history.Added || item.Object.Key <= last {
+			return nil
+		}
+		last = item.Object.Key
+		recent := kind != legacyWatch || strings.Contains(item.Source, ": cache;")
+		r.rec.got(kind, history.Get{
+			Client: r.name, Source: item.Source, Key: last, Consistency: history.Consistency{MostRecent: recent},
+			Began: began, Ended: r.rec.clock.Now(), Object: item.Object,
+		})
+	}
 }
 
 func (r *reader) namespace() string { return r.namespaces[r.rnd.IntN(len(r.namespaces))] }

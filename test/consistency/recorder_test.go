@@ -131,17 +131,6 @@ func (r *recorder) someVersion(rnd *rand.Rand) uint64 {
 	return last[rnd.IntN(len(last))]
 }
 
-// responses returns the number of responses to reads; each page is one.
-func (r *recorder) responses() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := len(r.history.Gets)
-	for _, read := range r.history.Reads {
-		n += max(len(read.Pages), 1)
-	}
-	return n
-}
-
 // answers returns the number of answered reads.
 func (r *recorder) answers() int {
 	r.mu.Lock()

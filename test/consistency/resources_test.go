@@ -1,15 +1,10 @@
 package consistency
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
 	"strings"
 	"testing"
-
-	"sluice/test/harness"
 )
 
 // resource is a resource of the test.
@@ -55,87 +50,51 @@ func (r resource) path(namespace, name string) string {
 // neither.
 var colors = []string{"red", "green", "blue", ""}
 
-// body returns an object; number makes its revisions differ.
-func (r resource) body(name, color string, number int) []byte {
+// body returns an object; text makes its revisions differ.
+func (r resource) body(name, color, text string) string {
 	colored := map[string]any{}
 	if color != "" {
 		colored["color"] = color
 	}
-	return r.encode(name, colored, number, 0)
-}
-
-// padded returns an object of a custom resource with padding more bytes.
-func (r resource) padded(name, color string, padding int) []byte {
-	return r.encode(name, map[string]any{"color": color}, 0, padding)
+	return r.encode(name, colored, text)
 }
 
 // patch returns a merge patch with the same result as body.
-func (r resource) patch(name, color string, number int) []byte {
+func (r resource) patch(name, color, text string) string {
 	colored := map[string]any{"color": color}
 	if color == "" {
 		colored["color"] = nil
 	}
-	return r.encode(name, colored, number, 0)
+	return r.encode(name, colored, text)
 }
 
-func (r resource) encode(name string, colored map[string]any, number, padding int) []byte {
+func (r resource) encode(name string, colored map[string]any, text string) string {
 	o := map[string]any{
 		"apiVersion": r.apiVersion(), "kind": r.kind,
-		"metadata": map[string]any{
-			"name": name, "labels": colored, "annotations": map[string]any{"number": fmt.Sprint(number)},
-		},
-	}
-	spec := maps.Clone(colored)
-	if padding > 0 {
-		spec["padding"] = strings.Repeat("x", padding)
+		"metadata": map[string]any{"name": name, "labels": colored, "annotations": map[string]any{"text": text}},
 	}
 	switch {
 	case r.custom():
-		o["spec"] = spec
+		o["spec"] = colored
 	case r == configMaps:
-		o["data"] = map[string]any{"number": fmt.Sprint(number)}
+		o["data"] = map[string]any{"text": text}
 	}
 	body, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // maps of strings always marshal
 	}
-	return body
+	return string(body)
 }
 
-// definition returns the CRD of a custom resource.
-func (r resource) definition() []byte {
-	return fmt.Appendf(nil, `{"metadata":{"name":"%s.%s"},"spec":{"group":"%[2]s","scope":"Namespaced",
+// define creates the CRD of a custom resource.
+func (r resource) define(t *testing.T) {
+	t.Helper()
+	crd := fmt.Sprintf(`{"metadata":{"name":"%s.%s"},"spec":{"group":"%[2]s","scope":"Namespaced",
 		"names":{"plural":"%[1]s","kind":"%[3]s"},"versions":[{"name":"v1","served":true,"storage":true,
 		"selectableFields":[{"jsonPath":".spec.color"}],
 		"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
-			"color":{"type":"string"},"padding":{"type":"string"}}}}}}}]}}`, r.plural, r.group, r.kind)
-}
-
-// define creates the CRD and waits until the apiserver serves it.
-func (r resource) define(t *testing.T) {
-	t.Helper()
-	admin := controlPlane.Raw("admin")
-	harness.Eventually(t, r.plural+" are served", func() error {
-		if _, err := admin.Do(t.Context(), jsonRequest(http.MethodPost, crds, r.definition())); err != nil {
-			return err
-		}
-		return expect(t.Context(), admin, harness.Request{Path: r.path("", "")}, http.StatusOK)
-	})
-}
-
-const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-func jsonRequest(method, path string, body []byte) harness.Request {
-	return harness.Request{Method: method, Path: path, Body: body, Header: http.Header{
-		"Content-Type": {"application/json"}, "Accept": {"application/json"},
-	}}
-}
-
-// expect sends a request and returns an error unless the response has the status code.
-func expect(ctx context.Context, raw *harness.RawClient, q harness.Request, status int) error {
-	a, err := raw.Do(ctx, q)
-	if err == nil && a.Status != status {
-		err = fmt.Errorf("%s %s: %d %s", q.Method, q.Path, a.Status, a.Body)
+			"color":{"type":"string"}}}}}}}]}}`, r.plural, r.group, r.kind)
+	if err := controlPlane.Create(t.Context(), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd); err != nil {
+		t.Fatal(err)
 	}
-	return err
 }

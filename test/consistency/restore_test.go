@@ -3,14 +3,11 @@ package consistency
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"sluice/test/harness"
 )
@@ -55,17 +52,11 @@ func (d *discardedHistory) make(t *testing.T, e *execution) {
 	wl := e.workloads[0]
 	d.servers = []*server{newServer(t, "lower", e.gateway.RESTConfig("admin")), newServer(t, "upper", upperTier(t, e.gateway))}
 	namespace := namespacesOf(e.name)[0]
-	create(t, keptObjects, wl.path(staticNamespace(e.name), ""))
+	unnamed := func(int) string { return `{"metadata":{"generateName":"x-"}}` }
+	create(t, keptObjects, wl.path(staticNamespace(e.name), ""), unnamed)
 	restore := controlPlane.BackUp(t)
-	create(t, discardedObjects, wl.path(namespace, ""))
+	create(t, discardedObjects, wl.path(namespace, ""), unnamed)
 	for _, s := range d.servers {
-		harness.Eventually(t, s.name+" has all objects", func() error {
-			page, _, err := s.list(t.Context(), wl.path(namespace, ""), url.Values{}, false)
-			if err == nil && len(page.Items) < discardedObjects {
-				err = fmt.Errorf("%d objects", len(page.Items))
-			}
-			return err
-		})
 		harness.Eventually(t, s.name+" is in sync", func() error {
 			page, _, err := s.list(t.Context(), wl.path("", ""), url.Values{"resourceVersion": {"0"}}, false)
 			if err == nil && (len(page.Items) < keptObjects+discardedObjects || !strings.HasPrefix(page.Source, s.name+": cache;")) {
@@ -84,21 +75,7 @@ func (d *discardedHistory) make(t *testing.T, e *execution) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, int(max(d.versions[0], d.versions[1], page.Version)-page.Version), serviceAccounts.path("default", ""))
-}
-
-// create creates n objects of the resource at a path.
-func create(t *testing.T, n int, path string) {
-	t.Helper()
-	g, ctx := errgroup.WithContext(t.Context())
-	g.SetLimit(populateConcurrency)
-	for range n {
-		q := jsonRequest(http.MethodPost, path, []byte(`{"metadata":{"generateName":"x-"}}`))
-		g.Go(func() error { return expect(ctx, controlPlane.Raw("admin"), q, http.StatusCreated) })
-	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	create(t, int(max(d.versions[0], d.versions[1], page.Version)-page.Version), serviceAccounts.path("default", ""), unnamed)
 }
 
 // judge lets Sluice reach the apiserver again, and waits until clients that have listed before must list again, and
@@ -127,9 +104,10 @@ func (d *discardedHistory) judge(t *testing.T, e *execution) {
 			t.Errorf("a watch from a version that %s has shown goes on: %v", s.name, err)
 		}
 	}
-	harness.Eventually(t, "reads are answered", func() error {
-		if have, cached := wl.recorder.answers(), wl.recorder.cached(); have < restoreReads || cached < restoreReads/10 {
-			return fmt.Errorf("%d of %d, %d from the cache", have, restoreReads, cached)
+	e.awaitReads(t, restoreReads)
+	harness.Eventually(t, "reads are answered from the cache", func() error {
+		if n := wl.recorder.cached(); n < restoreReads/10 {
+			return fmt.Errorf("%d are", n)
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package consistency
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/test/consistency/history"
+	"sluice/test/harness"
 )
 
 // scenario is a set of loads and what happens during them.
@@ -90,79 +90,49 @@ func (e *execution) config(t *testing.T) *rest.Config {
 // received every event.
 func (e *execution) runClients(t *testing.T) {
 	t.Helper()
-	groundTruths := e.start(t, func(wl *workload, start func(func(context.Context) error)) { start(wl.groundTruth.run) })
+	var logs, watchers, readers, writers []func(context.Context)
 	for _, wl := range e.workloads {
-		if err := wl.groundTruth.awaitStart(t.Context()); err != nil {
-			t.Fatal(err)
+		logs = append(logs, wl.groundTruth.run)
+		for _, w := range wl.watchers {
+			watchers = append(watchers, w.run)
 		}
+		for _, r := range wl.readers {
+			readers = append(readers, r.run)
+		}
+		for _, w := range wl.writers {
+			writers = append(writers, w.run)
+		}
+	}
+	stopLogs := start(t, logs)
+	for _, wl := range e.workloads {
+		wl.groundTruth.await(t, 1)
 		wl.populate(t, e.name)
 		if e.before == nil {
 			e.gateway.WaitForCacheSync(t, wl.path("", ""), wl.report())
 		}
 	}
-	watchers := e.start(t, func(wl *workload, start func(func(context.Context) error)) {
-		for _, w := range wl.watchers {
-			start(func(ctx context.Context) error { w.run(ctx); return nil })
-		}
-	})
-	readers := e.start(t, func(wl *workload, start func(func(context.Context) error)) {
-		for _, r := range wl.readers {
-			start(func(ctx context.Context) error { r.run(ctx); return nil })
-		}
-	})
-	writers := e.start(t, func(wl *workload, start func(func(context.Context) error)) {
-		for _, w := range wl.writers {
-			start(func(ctx context.Context) error { w.run(ctx); return nil })
-		}
-	})
+	stopWatchers, stopReaders, stopWriters := start(t, watchers), start(t, readers), start(t, writers)
 	e.during(t, e)
-	writers.stop(t)
-	readers.stop(t)
+	stopWriters()
+	stopReaders()
 	for _, wl := range e.workloads {
 		wl.writeLast(t)
 		wl.catchUp(t)
 	}
-	watchers.stop(t)
-	groundTruths.stop(t)
+	stopWatchers()
+	stopLogs()
 }
 
-// group is a group of goroutines that stop together.
-type group struct {
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-
-	mu   sync.Mutex // guards errs
-	errs []error
-}
-
-// start calls choose for each workload, which starts the goroutines of the group.
-func (e *execution) start(t *testing.T, choose func(wl *workload, start func(func(context.Context) error))) *group {
-	t.Helper()
+// start runs functions until stop is called or the test ends.
+func start(t *testing.T, runs []func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
-	g := &group{cancel: cancel}
-	t.Cleanup(func() { g.cancel(); g.wg.Wait() })
-	for _, wl := range e.workloads {
-		choose(wl, func(run func(context.Context) error) {
-			g.wg.Go(func() { g.add(run(ctx)) })
-		})
+	var running sync.WaitGroup
+	for _, run := range runs {
+		running.Go(func() { run(ctx) })
 	}
-	return g
-}
-
-func (g *group) add(err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.errs = append(g.errs, err)
-}
-
-// stop stops the goroutines, waits for them, and fails the test with their errors.
-func (g *group) stop(t *testing.T) {
-	t.Helper()
-	g.cancel()
-	g.wg.Wait()
-	if err := errors.Join(g.errs...); err != nil {
-		t.Fatal(err)
-	}
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
 }
 
 // catchUpTimeout bounds the wait for the last events. A watcher that does not notice the loss of
@@ -196,6 +166,19 @@ func (wl *workload) catchUp(t *testing.T) {
 	}
 }
 
+// awaitReads waits until n reads of each resource are answered.
+func (e *execution) awaitReads(t *testing.T, n int) {
+	t.Helper()
+	harness.Eventually(t, "reads are answered", func() error {
+		for _, wl := range e.workloads {
+			if have := wl.recorder.answers(); have < n {
+				return fmt.Errorf("%d of %d of %s", have, n, wl.plural)
+			}
+		}
+		return nil
+	})
+}
+
 // recoveryTimeout bounds the recovery after the last fault.
 const recoveryTimeout = 4 * time.Minute
 
@@ -216,21 +199,9 @@ func (e *execution) waitForRecovery(t *testing.T) {
 			return nil
 		}
 		for _, condition := range []func() error{synced, answered, func() error { return wl.shortage(n) }} {
-			if err := until(ctx, condition); err != nil {
+			if err := harness.Poll(ctx, condition); err != nil {
 				t.Errorf("%s has not recovered within %s: %v", wl.plural, recoveryTimeout, err)
 			}
 		}
-	}
-}
-
-// until calls condition until it returns no error. It returns the last error if the context ends
-// first.
-func until(ctx context.Context, condition func() error) error {
-	for {
-		err := condition()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		wait(ctx, 20*time.Millisecond)
 	}
 }

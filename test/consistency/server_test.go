@@ -106,9 +106,9 @@ func (s *server) list(ctx context.Context, path string, query url.Values, compre
 
 // events is an open watch.
 type events struct {
-	body    io.Closer
 	decoder *json.Decoder
 	source  string
+	close   func()
 }
 
 // watch opens a watch, which ends when the context does. A deprecated path says by itself that it is
@@ -129,7 +129,7 @@ func (s *server) watch(ctx context.Context, path string, query url.Values) (*eve
 		}
 		return nil, newStatusError(resp.StatusCode, body)
 	}
-	return &events{resp.Body, json.NewDecoder(resp.Body), s.source(resp.Header)}, nil
+	return &events{json.NewDecoder(resp.Body), s.source(resp.Header), func() { resp.Body.Close() }}, nil
 }
 
 // next returns the next event; end reports whether it ends the initial events.
@@ -142,5 +142,3 @@ func (e *events) next() (item history.Item, end bool, err error) {
 	item.Source = e.source
 	return item, end, err
 }
-
-func (e *events) close() { e.body.Close() }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/test/consistency/history"
 )
 
@@ -34,11 +36,11 @@ func (t *tally) answered(source string) {
 
 // cause returns an error without the parts that differ each time.
 func cause(err error) string {
-	var statusError *statusError
+	var status *apierrors.StatusError
 	var operation *net.OpError
 	switch {
-	case errors.As(err, &statusError):
-		return statusError.Error()
+	case errors.As(err, &status):
+		return strings.TrimSpace(fmt.Sprintf("%d %s", status.ErrStatus.Code, status.ErrStatus.Reason))
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -1,7 +1,6 @@
 package consistency
 
 import (
-	"fmt"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -20,14 +19,7 @@ func TestPromisesHoldThroughTwoTiers(t *testing.T) {
 	results := scenario{name: "tiers", seed: *seed, loads: tierLoads, front: upperTier, during: func(t *testing.T, e *execution) {
 		e.gateway.lag.Set(0, normalLag)
 		e.gateway.link.Delay(normalDelay)
-		harness.Eventually(t, "reads are answered", func() error {
-			for _, wl := range e.workloads {
-				if have := wl.recorder.answers(); have < tierReads {
-					return fmt.Errorf("%d of %d of %s", have, tierReads, wl.plural)
-				}
-			}
-			return nil
-		})
+		e.awaitReads(t, tierReads)
 	}}.run(t)
 	for _, r := range results {
 		t.Log(r.summary())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -16,12 +15,8 @@ import (
 // watcher lists and watches a scope as a reflector does: it resumes its watch on new connections
 // until it receives 410 Gone.
 type watcher struct {
-	resource
-	name   string
-	server *server
-	rec    *recorder
-	rnd    *rand.Rand
-	scope  history.Scope
+	client
+	scope history.Scope
 
 	watch *history.Watch
 	last  atomic.Uint64 // version that it received last
@@ -73,36 +68,30 @@ func (w *watcher) begin(ctx context.Context) (*events, error) {
 	if w.rnd.IntN(2) == 0 {
 		return w.beginStream(ctx)
 	}
-	q := query(w.scope)
-	read := history.Read{Client: w.name, Scope: w.scope, Consistency: history.Consistency{MostRecent: true}}
+	q, p := query(w.scope), history.Consistency{MostRecent: true}
 	if w.rnd.IntN(2) == 0 {
 		q.Set("resourceVersion", "0")
-		read.Consistency = history.Consistency{}
+		p = history.Consistency{}
 	}
-	read.Began = w.rec.clock.Now()
-	page, _, err := w.server.list(ctx, w.path(w.scope.Namespace, ""), q, false)
-	if err != nil {
-		return nil, err
+	version, err := w.list(ctx, watchListKind, w.scope, p, q)
+	if err == nil {
+		w.start(version)
 	}
-	read.Ended, read.Pages = w.rec.clock.Now(), []history.Page{page}
-	w.rec.listed(watchListKind, read)
-	w.start(page.Version)
-	return nil, nil
+	return nil, err
 }
 
 func (w *watcher) beginStream(ctx context.Context) (*events, error) {
-	read := history.Read{Client: w.name, Scope: w.scope, Consistency: history.Consistency{MostRecent: true}, Began: w.rec.clock.Now()}
+	read := w.begun(w.scope, history.Consistency{MostRecent: true})
 	open, err := w.open(ctx, streaming(query(w.scope)))
 	if err != nil {
 		return nil, err
 	}
-	if read.Stream, err = initialEvents(open, w.rec.clock); err != nil {
+	version, err := w.streamed(watchStreamKind, read, open)
+	if err != nil {
 		open.close()
 		return nil, err
 	}
-	read.Ended = w.rec.clock.Now()
-	w.rec.listed(watchStreamKind, read)
-	w.start(read.Stream[len(read.Stream)-1].Version)
+	w.start(version)
 	return open, nil
 }
 
@@ -122,19 +111,9 @@ func (w *watcher) open(ctx context.Context, q url.Values) (*events, error) {
 		cancel()
 		return nil, err
 	}
-	open.body = body{open.body, cancel}
+	closeBody := open.close
+	open.close = func() { cancel(); closeBody() }
 	return open, nil
-}
-
-// body is a response body whose request ends when it is closed.
-type body struct {
-	io.Closer
-	cancel context.CancelFunc
-}
-
-func (b body) Close() error {
-	b.cancel()
-	return b.Closer.Close()
 }
 
 // follow reads open, or if it is nil a new watch, and resumes the watch until it receives 410 Gone

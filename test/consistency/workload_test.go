@@ -1,7 +1,6 @@
 package consistency
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"sluice/test/consistency/history"
@@ -52,38 +49,34 @@ type workload struct {
 func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *history.Clock, serverName string, config *rest.Config) *workload {
 	t.Helper()
 	namespaces := namespacesOf(prefix)
-	admin := controlPlane.RESTConfig("admin")
-	apiserver := func() *server { return newServer(t, "apiserver", admin) }
-	wl := &workload{load: l, groundTruth: newGroundTruth(l.resource, apiserver(), namespaces), recorder: newRecorder(clock)}
+	apiserver := func() *server { return newServer(t, "apiserver", controlPlane.RESTConfig("admin")) }
+	wl := &workload{load: l, groundTruth: &groundTruth{resource: l.resource, server: apiserver(), namespaces: namespaces}, recorder: newRecorder(clock)}
+	newClient := func(name string, n int) client {
+		c := client{l.resource, name, newServer(t, serverName, config), wl.recorder, random(seed, l.plural+name)}
+		if n%3 == 1 {
+			c.server.projected(l.resource)
+		}
+		return c
+	}
 	var names []string
 	for n := range l.writers {
+		name := fmt.Sprint("writer", n)
 		w := &writer{
-			resource: l.resource, name: fmt.Sprintf("writer%d", n), raw: apiserver().raw, rec: wl.recorder,
-			rnd: random(seed, fmt.Sprint(l.plural, "writer", n)), namespaces: namespaces, objects: l.objects, pause: l.writing,
+			resource: l.resource, name: name, raw: apiserver().raw, rec: wl.recorder, rnd: random(seed, l.plural+name),
+			namespaces: namespaces, objects: l.objects, pause: l.writing,
 		}
 		wl.writers = append(wl.writers, w)
 		names = append(names, w.names()...)
 	}
 	for n := range l.readers {
 		wl.readers = append(wl.readers, &reader{
-			resource: l.resource, name: fmt.Sprintf("reader%d", n), sluice: newServer(t, serverName, config), apiserver: apiserver(), rec: wl.recorder,
-			rnd: random(seed, fmt.Sprint(l.plural, "reader", n)), namespaces: append(namespaces, staticNamespace(prefix)), names: names,
-			page: l.page, pause: l.reading, kinds: kindsOf(l.reads),
+			client: newClient(fmt.Sprint("reader", n), n), apiserver: apiserver(), namespaces: append(namespaces, staticNamespace(prefix)),
+			names: names, page: l.page, pause: l.reading, kinds: kindsOf(l.reads),
 		})
 	}
-	for n := 1; n < l.readers; n += 3 {
-		wl.readers[n].sluice.projected(l.resource)
-	}
 	for n := range l.watchers {
-		w := &watcher{
-			resource: l.resource, name: fmt.Sprintf("watcher%d", n), server: newServer(t, serverName, config), rec: wl.recorder,
-			rnd: random(seed, fmt.Sprint(l.plural, "watcher", n)),
-		}
-		w.scope = l.watcherScope(n, namespaces[0], names[n%len(names)])
-		wl.watchers = append(wl.watchers, w)
-	}
-	for n := 1; n < l.watchers; n += 3 {
-		wl.watchers[n].server.projected(l.resource)
+		scope := l.watcherScope(n, namespaces[0], names[n%len(names)])
+		wl.watchers = append(wl.watchers, &watcher{client: newClient(fmt.Sprint("watcher", n), n), scope: scope})
 	}
 	if !*direct { // the apiserver shows a tenant nothing
 		wl.addTenants(t, prefix, seed, serverName, config)
@@ -97,51 +90,22 @@ func (wl *workload) addTenants(t *testing.T, prefix string, seed uint64, serverN
 	const user = "nobody"
 	may := []string{namespacesOf(prefix)[0], staticNamespace(prefix)}
 	for _, ns := range may {
-		wl.letRead(t, ns, user)
+		controlPlane.Grant(t, ns, harness.User(user), harness.MayRead(wl.group, wl.plural))
 	}
 	tenant := rest.CopyConfig(config)
 	tenant.BearerToken = controlPlane.RESTConfig(user).BearerToken
-	server := func() *server {
-		s := newServer(t, serverName, tenant)
-		s.header.Set("Sluice-Namespaces", "allowed")
-		return s
+	newClient := func(name string) client {
+		c := client{wl.resource, name, newServer(t, serverName, tenant), wl.recorder, random(seed, wl.plural+name)}
+		c.server.header.Set("Sluice-Namespaces", "allowed")
+		return c
 	}
 	some := strings.Join(may, ",")
 	like := *wl.readers[0]
-	like.name, like.sluice, like.namespaces, like.some = "tenant", server(), may, some
-	like.rnd = random(seed, wl.plural+"tenant")
+	like.client, like.namespaces, like.some = newClient("tenant"), may, some
 	wl.readers = append(wl.readers, &like)
 	for n, s := range []history.Scope{{Namespaces: some}, {Namespaces: some, Labels: "color=red"}} {
-		name := fmt.Sprintf("tenant's watcher%d", n)
-		wl.watchers = append(wl.watchers, &watcher{
-			resource: wl.resource, name: name, server: server(), rec: wl.recorder, rnd: random(seed, wl.plural+name), scope: s,
-		})
+		wl.watchers = append(wl.watchers, &watcher{client: newClient(fmt.Sprint("tenant's watcher", n)), scope: s})
 	}
-}
-
-// letRead gives a user the right to read the resource in a namespace until the test ends.
-func (wl *workload) letRead(t *testing.T, namespace, user string) {
-	t.Helper()
-	rbac := controlPlane.Client("admin").RbacV1()
-	meta := metav1.ObjectMeta{Name: "read-" + wl.plural}
-	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{wl.group}, Resources: []string{wl.plural}},
-	}}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: meta, Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-	}
-	if _, err := rbac.Roles(namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rbac.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // other scenarios have other namespaces
-		if err := rbac.RoleBindings(namespace).Delete(context.Background(), meta.Name, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // watcherScope returns the scope of watcher n: every kind of scope in turn.
@@ -160,18 +124,26 @@ func (l load) watcherScope(n int, namespace, name string) history.Scope {
 // is expensive.
 const staticPadding = 1500
 
-// populateConcurrency is the number of objects that populate creates at the same time.
+// populateConcurrency is the number of objects that are created at the same time.
 const populateConcurrency = 16
 
 // populate creates the static objects.
 func (wl *workload) populate(t *testing.T, prefix string) {
 	t.Helper()
+	create(t, wl.static, wl.path(staticNamespace(prefix), ""), func(n int) string {
+		return wl.body(fmt.Sprintf("still-%04d", n), colors[n%len(colors)], strings.Repeat("x", staticPadding))
+	})
+}
+
+// create creates n objects at a path.
+func create(t *testing.T, n int, path string, object func(n int) string) {
+	t.Helper()
 	g, ctx := errgroup.WithContext(t.Context())
 	g.SetLimit(populateConcurrency)
-	for n := range wl.static {
+	for n := range n {
 		g.Go(func() error {
-			body := wl.padded(fmt.Sprintf("still-%04d", n), colors[n%len(colors)], staticPadding)
-			return expect(ctx, controlPlane.Raw("admin"), jsonRequest(http.MethodPost, wl.path(staticNamespace(prefix), ""), body), http.StatusCreated)
+			_, err := controlPlane.Raw("admin").Write(ctx, http.MethodPost, path, object(n))
+			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -183,8 +155,7 @@ func (wl *workload) populate(t *testing.T, prefix string) {
 func (wl *workload) clear(t *testing.T) {
 	t.Helper()
 	for _, namespace := range wl.writers[0].namespaces {
-		q := jsonRequest(http.MethodDelete, wl.path(namespace, ""), nil)
-		if err := expect(t.Context(), controlPlane.Raw("admin"), q, http.StatusOK); err != nil {
+		if _, err := controlPlane.Raw("admin").Write(t.Context(), http.MethodDelete, wl.path(namespace, ""), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,8 +165,7 @@ func (wl *workload) clear(t *testing.T) {
 func createNamespaces(t *testing.T, prefix string) {
 	t.Helper()
 	for _, name := range append(namespacesOf(prefix), staticNamespace(prefix)) {
-		q := jsonRequest(http.MethodPost, "/api/v1/namespaces", fmt.Appendf(nil, `{"metadata":{"name":%q}}`, name))
-		if err := expect(t.Context(), controlPlane.Raw("admin"), q, http.StatusCreated); err != nil {
+		if err := controlPlane.Create(t.Context(), "/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,11 +180,8 @@ func (wl *workload) writeLast(t *testing.T) {
 	last.objects = 1
 	for _, namespace := range last.namespaces {
 		harness.Eventually(t, "last write", func() error {
-			body := last.body("last-0", "red", 0)
-			return last.send(t.Context(), "create", namespace, "last-0", jsonRequest(http.MethodPost, last.path(namespace, ""), body))
+			return last.send(t.Context(), "create", namespace, "last-0", last.body("last-0", "red", "last"))
 		})
 	}
-	if err := wl.groundTruth.until(t.Context(), wl.recorder.newestVersion()); err != nil {
-		t.Fatal(err)
-	}
+	wl.groundTruth.await(t, wl.recorder.newestVersion())
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/test/consistency/history"
 	"sluice/test/harness"
 )
@@ -60,47 +62,47 @@ func (w *writer) write(ctx context.Context) error {
 	namespace, name := w.object()
 	w.number++
 	color := colors[w.rnd.IntN(len(colors))]
-	path := w.path(namespace, name)
+	text := fmt.Sprint(w.number)
 	switch {
-	case !w.exists[path]:
-		return w.send(ctx, "create", namespace, name, jsonRequest(http.MethodPost, w.path(namespace, ""), w.body(name, color, w.number)))
+	case !w.exists[w.path(namespace, name)]:
+		return w.send(ctx, "create", namespace, name, w.body(name, color, text))
 	case w.rnd.IntN(4) == 0:
-		return w.send(ctx, "delete", namespace, name, jsonRequest(http.MethodDelete, path, nil))
+		return w.send(ctx, "delete", namespace, name, "")
 	}
-	q := jsonRequest(http.MethodPatch, path, w.patch(name, color, w.number))
-	q.Header.Set("Content-Type", "application/merge-patch+json")
-	return w.send(ctx, "update", namespace, name, q)
+	return w.send(ctx, "update", namespace, name, w.patch(name, color, text))
 }
+
+// methods are the methods of the verbs.
+var methods = map[string]string{"create": http.MethodPost, "update": http.MethodPatch, "delete": http.MethodDelete}
 
 // send sends one write and records it if it is acknowledged. Whether a failed write was committed
 // is unknown.
-func (w *writer) send(ctx context.Context, verb, namespace, name string, q harness.Request) error {
+func (w *writer) send(ctx context.Context, verb, namespace, name, object string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	path, own := w.path(namespace, name), w.path(namespace, name)
+	if verb == "create" {
+		path = w.path(namespace, "")
+	}
 	write := history.Write{Client: w.name, Verb: verb, Key: namespace + "/" + name, Began: w.rec.clock.Now()}
-	a, err := w.raw.Do(ctx, q)
+	a, err := w.raw.Write(ctx, methods[verb], path, object)
 	write.Ended = w.rec.clock.Now()
-	if err != nil {
-		return err
+	if a.Status != 0 && err != nil {
+		err = newStatusError(a.Status, a.Body)
 	}
-	if a.Status/100 != 2 {
-		return w.learn(w.path(namespace, name), newStatusError(a.Status, a.Body))
-	}
-	w.exists[w.path(namespace, name)] = verb != "delete"
-	if write.UID, write.Version, err = acknowledged(a.Body); err != nil {
-		return err
-	}
-	w.rec.wrote(write)
-	return nil
-}
-
-// learn updates what the writer knows about an object from a failed write.
-func (w *writer) learn(path string, err error) error {
 	switch {
-	case hasReason(err, "AlreadyExists"):
-		w.exists[path] = true
-	case hasReason(err, "NotFound"):
-		w.exists[path] = false
+	case err == nil:
+		w.exists[own] = verb != "delete"
+	case apierrors.IsAlreadyExists(err):
+		w.exists[own] = true
+	case apierrors.IsNotFound(err):
+		w.exists[own] = false
+	}
+	if err == nil {
+		write.UID, write.Version, err = acknowledged(a.Body)
+	}
+	if err == nil {
+		w.rec.wrote(write)
 	}
 	return err
 }

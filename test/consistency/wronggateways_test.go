@@ -21,14 +21,13 @@ import (
 
 	"sluice/test/consistency/history"
 	"sluice/test/consistency/wire"
-	"sluice/test/harness"
 )
 
 const (
 	// wrongGatewayLag is the lag of the watches of Sluice behind a wrong gateway.
 	wrongGatewayLag = 500 * time.Millisecond
-	// wrongGatewayReads is the number of responses to the reads of a round, after which the history is judged.
-	wrongGatewayReads = 120
+	// wrongGatewayReads is the number of answered reads of a round, after which the history is judged.
+	wrongGatewayReads = 100
 	// wrongGatewayRounds is the number of rounds after which a mistake must have shown: one round
 	// may miss it, because the reads and the writes that they overtake are random.
 	wrongGatewayRounds = 8
@@ -38,16 +37,16 @@ const (
 func TestJudgeFindsGatewaysThatAnswerTooEarly(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		mistake func(next http.Handler) http.Handler
+		mistake mistake
 		reads   []string       // kinds of reads that the mistake spoils; nil if all or watches
 		want    []history.Kind // any of these
 	}{
 		{"any", anyForMostRecent, nil, []history.Kind{history.Stale}},
 		{"gets", anyForGets, []string{"get", "get, several"}, []history.Kind{history.Stale}},
-		{"proofs", proveGetsBefore, []string{"get", "get, several"}, []history.Kind{history.Stale}},
-		{"lists", stampLists, []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"proofs", proveGetsBefore(), []string{"get", "get, several"}, []history.Kind{history.Stale}},
+		{"lists", onWholeLists(stampLists), []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
 		{"bookmarks", stampBookmarks, nil, []history.Kind{history.FalseBookmark}},
-		{"rollcalls", countRollCalls, []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"rollcalls", onWholeLists(countRollCalls), []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
 		{"pages", pageNewest, []string{"paged", "paged, selected", "paged, exact"}, []history.Kind{history.Missing, history.Extra, history.Content}},
 		{"history", raiseHistory, nil, []history.Kind{history.Missing, history.Extra, history.Content, history.Gap}},
 	} {
@@ -78,18 +77,18 @@ var wrongGatewayLoad = load{
 func lagUntilRead(t *testing.T, e *execution) {
 	e.gateway.lag.Set(wrongGatewayLag, wrongGatewayLag)
 	defer e.gateway.lag.Set(0, 0)
-	harness.Eventually(t, "reads are answered", func() error {
-		if have := e.workloads[0].recorder.responses(); have < wrongGatewayReads {
-			return fmt.Errorf("%d of %d", have, wrongGatewayReads)
-		}
-		return nil
-	})
+	e.awaitReads(t, wrongGatewayReads)
 }
 
-// before returns a function that starts a server of a handler in front of Sluice.
-func before(mistake func(http.Handler) http.Handler) func(*testing.T, *gateway) *rest.Config {
+// mistake handles a request before Sluice does.
+type mistake func(w http.ResponseWriter, r *http.Request, next http.Handler)
+
+// before returns a function that starts a server with a mistake in front of Sluice.
+func before(m mistake) func(*testing.T, *gateway) *rest.Config {
 	return func(t *testing.T, g *gateway) *rest.Config {
-		_, config := wire.Front(t, g.RESTConfig("admin"), func(proxy *httputil.ReverseProxy) http.Handler { return mistake(proxy) })
+		_, config := wire.Front(t, g.RESTConfig("admin"), func(proxy *httputil.ReverseProxy) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m(w, r, proxy) })
+		})
 		return config
 	}
 }
@@ -99,28 +98,42 @@ func asksForMostRecent(q url.Values) bool {
 	return q.Get("resourceVersion") == "" && q.Get("continue") == ""
 }
 
-// anyForMostRecent serves consistent reads from the cache, whatever its version: it sets
-// resourceVersion=0 where the client set none.
-func anyForMostRecent(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if q := r.URL.Query(); r.Method == http.MethodGet && asksForMostRecent(q) {
-			q.Set("resourceVersion", "0")
-			r.URL.RawQuery = q.Encode()
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// anyForGets is anyForMostRecent for gets only.
-func anyForGets(next http.Handler) http.Handler {
-	any := anyForMostRecent(next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if getsObject(r) {
-			any.ServeHTTP(w, r)
+// onWholeLists makes a mistake in consistent lists without a limit only.
+func onWholeLists(m mistake) mistake {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if q := r.URL.Query(); asksForMostRecent(q) && !q.Has("watch") && !q.Has("limit") {
+			m(w, r, next)
 			return
 		}
 		next.ServeHTTP(w, r)
-	})
+	}
+}
+
+// anyForMostRecent serves consistent reads from the cache, whatever its version: it sets
+// resourceVersion=0 where the client set none.
+func anyForMostRecent(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.Method == http.MethodGet && asksForMostRecent(r.URL.Query()) {
+		setQuery(r, "resourceVersion", "0")
+	}
+	next.ServeHTTP(w, r)
+}
+
+// setQuery sets parameters of a request.
+func setQuery(r *http.Request, parameters ...string) {
+	q := r.URL.Query()
+	for i := 0; i < len(parameters); i += 2 {
+		q.Set(parameters[i], parameters[i+1])
+	}
+	r.URL.RawQuery = q.Encode()
+}
+
+// anyForGets is anyForMostRecent for gets only.
+func anyForGets(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if getsObject(r) {
+		anyForMostRecent(w, r, next)
+		return
+	}
+	next.ServeHTTP(w, r)
 }
 
 // getsObject reports whether a request is a get of an object in a namespace.
@@ -134,13 +147,12 @@ const oldProof = 3 * wrongGatewayLag
 
 // proveGetsBefore answers a get of the most recent state by a proof from before the get: the version of
 // a list, for some time after it.
-func proveGetsBefore(next http.Handler) http.Handler {
+func proveGetsBefore() mistake {
 	var mu sync.Mutex // guards the variables below
 	var version string
 	var at time.Time
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if getsObject(r) && asksForMostRecent(q) {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if getsObject(r) && asksForMostRecent(r.URL.Query()) {
 			mu.Lock()
 			if time.Since(at) > oldProof {
 				list := r.Clone(r.Context())
@@ -151,35 +163,23 @@ func proveGetsBefore(next http.Handler) http.Handler {
 			}
 			proven := version
 			mu.Unlock()
-			q.Set("resourceVersion", proven)
-			r.URL.RawQuery = q.Encode()
+			setQuery(r, "resourceVersion", proven)
 		}
 		next.ServeHTTP(w, r)
-	})
+	}
 }
 
 // stampLists takes the current version from a small list, and assumes that its cache has reached
 // it.
-func stampLists(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		version := probe(next, r)
-		writeStamped(w, recordList(next, r, "resourceVersion", "0"), version)
-	})
+func stampLists(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	version := probe(next, r)
+	writeStamped(w, recordList(next, r, "resourceVersion", "0"), version)
 }
 
 // recordList returns the response to the list r with other values of some parameters.
 func recordList(next http.Handler, r *http.Request, parameters ...string) *httptest.ResponseRecorder {
 	r = r.Clone(r.Context())
-	q := r.URL.Query()
-	for i := 0; i < len(parameters); i += 2 {
-		q.Set(parameters[i], parameters[i+1])
-	}
-	r.URL.RawQuery = q.Encode()
+	setQuery(r, parameters...)
 	r.Header.Del("Accept-Encoding")
 	answer := httptest.NewRecorder()
 	next.ServeHTTP(answer, r)
@@ -203,97 +203,78 @@ func writeStamped(w http.ResponseWriter, answer *httptest.ResponseRecorder, vers
 
 // countRollCalls takes a list of the current state for a proof of the cached one if both have the same
 // number of objects.
-func countRollCalls(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		state := recordList(next, r, "resourceVersion", "0")
-		roll := recordList(next, r)
-		have, _, err := decodeList(state.Body.Bytes())
-		called, _, err2 := decodeList(roll.Body.Bytes())
-		if err != nil || err2 != nil || len(have.Items) != len(called.Items) {
-			writeStamped(w, roll, "")
-			return
-		}
-		writeStamped(w, state, fmt.Sprint(called.Version))
-	})
+func countRollCalls(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	state := recordList(next, r, "resourceVersion", "0")
+	roll := recordList(next, r)
+	have, _, err := decodeList(state.Body.Bytes())
+	called, _, err2 := decodeList(roll.Body.Bytes())
+	if err != nil || err2 != nil || len(have.Items) != len(called.Items) {
+		writeStamped(w, roll, "")
+		return
+	}
+	writeStamped(w, state, fmt.Sprint(called.Version))
 }
 
 // raiseHistory takes the event that follows a list for a part of it, and the event that follows the
 // version of a watch for delivered.
-func raiseHistory(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if version, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); err == nil && version > 0 && q.Has("watch") {
-			q.Set("resourceVersion", strconv.FormatUint(version+1, 10))
-			r.URL.RawQuery = q.Encode()
-		}
-		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
-			next.ServeHTTP(w, r)
-			return
-		}
+func raiseHistory(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	q := r.URL.Query()
+	if version, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); err == nil && version > 0 && q.Has("watch") {
+		setQuery(r, "resourceVersion", fmt.Sprint(version+1))
+	}
+	onWholeLists(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		answer, version := recordList(next, r), ""
 		if page, _, err := decodeList(answer.Body.Bytes()); err == nil {
-			version = strconv.FormatUint(page.Version+1, 10)
+			version = fmt.Sprint(page.Version + 1)
 		}
 		writeStamped(w, answer, version)
-	})
+	})(w, r, next)
 }
 
 // pageNewest serves every page but the first of a list from another state than that of its version:
 // the newest of the cache.
-func pageNewest(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := r.URL.Query().Get("continue")
-		if token == "" {
-			next.ServeHTTP(w, r)
-			return
-		}
-		cached := r.Clone(r.Context())
-		cached.URL.RawQuery = ""
-		newest, _, err := decodeList(recordList(next, cached, "resourceVersion", "0", "fieldSelector", "metadata.name=none").Body.Bytes())
-		if err != nil {
-			next.ServeHTTP(w, r)
-			return
-		}
-		token, version := moveToken(token, newest.Version)
-		answer := recordList(next, r, "continue", token)
-		if _, token, err = decodeList(answer.Body.Bytes()); err == nil && token != "" {
-			moved, _ := moveToken(token, version) // the next page is another of the same list
-			answer.Body = bytes.NewBuffer(bytes.Replace(answer.Body.Bytes(), []byte(token), []byte(moved), 1))
-		}
-		writeStamped(w, answer, fmt.Sprint(version))
-	})
+func pageNewest(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	token := r.URL.Query().Get("continue")
+	newest := ""
+	if token != "" {
+		newest = probe(next, r, "resourceVersion", "0")
+	}
+	if newest == "" {
+		next.ServeHTTP(w, r)
+		return
+	}
+	token, version := moveToken(token, newest)
+	answer := recordList(next, r, "continue", token)
+	if _, token, err := decodeList(answer.Body.Bytes()); err == nil && token != "" {
+		moved, _ := moveToken(token, version) // the next page is another of the same list
+		answer.Body = bytes.NewBuffer(bytes.Replace(answer.Body.Bytes(), []byte(token), []byte(moved), 1))
+	}
+	writeStamped(w, answer, version)
 }
 
 // moveToken returns a continue token with another version, and the version that it had.
-func moveToken(token string, version uint64) (moved string, was uint64) {
+func moveToken(token, version string) (moved, was string) {
 	var t struct {
-		Version  string `json:"v"`
-		Revision uint64 `json:"rv"`
-		Start    string `json:"start"`
+		Version  string      `json:"v"`
+		Revision json.Number `json:"rv"`
+		Start    string      `json:"start"`
 	}
 	text, _ := base64.RawURLEncoding.DecodeString(token)
 	if json.Unmarshal(text, &t) != nil {
 		return token, version
 	}
-	was, t.Revision = t.Revision, version
+	was, t.Revision = t.Revision.String(), json.Number(version)
 	text, _ = json.Marshal(t) // it was decoded from JSON
 	return base64.RawURLEncoding.EncodeToString(text), was
 }
 
-// probe returns the current version of the resource that r reads, or "" if there is no answer.
-func probe(next http.Handler, r *http.Request) string {
+// probe returns the current version of the resource that r reads, or that of the state by other parameters, or "" if there is
+// no answer.
+func probe(next http.Handler, r *http.Request, parameters ...string) string {
 	small := r.Clone(r.Context())
 	small.URL.RawQuery = url.Values{"limit": {"1"}, "fieldSelector": {"metadata.name=none"}}.Encode()
-	small.Header.Del("Accept-Encoding")
-	answer := httptest.NewRecorder()
 	defer func() { _ = recover() }() // the client has disconnected
-	next.ServeHTTP(answer, small)
-	page, _, err := decodeList(answer.Body.Bytes())
+	page, _, err := decodeList(recordList(next, small, parameters...).Body.Bytes())
 	if err != nil {
 		return ""
 	}
@@ -305,32 +286,30 @@ const stampInterval = 100 * time.Millisecond
 
 // stampBookmarks sends watchers bookmarks with the version of a list, and assumes that the watch
 // has delivered the events up to it.
-func stampBookmarks(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if !q.Has("watch") || q.Has("sendInitialEvents") || q.Has("fieldSelector") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		b := &bookmarkInserter{ResponseWriter: w}
-		ended := make(chan struct{})
-		var inserting sync.WaitGroup
-		inserting.Go(func() {
-			tick := time.NewTicker(stampInterval)
-			defer tick.Stop()
-			for {
-				select {
-				case <-tick.C:
-					b.insert(probe(next, r))
-				case <-ended:
-					return
-				}
+func stampBookmarks(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	q := r.URL.Query()
+	if !q.Has("watch") || q.Has("sendInitialEvents") || q.Has("fieldSelector") {
+		next.ServeHTTP(w, r)
+		return
+	}
+	b := &bookmarkInserter{ResponseWriter: w}
+	ended := make(chan struct{})
+	var inserting sync.WaitGroup
+	inserting.Go(func() {
+		tick := time.NewTicker(stampInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				b.insert(probe(next, r))
+			case <-ended:
+				return
 			}
-		})
-		defer inserting.Wait()
-		defer close(ended)
-		next.ServeHTTP(b, r)
+		}
 	})
+	defer inserting.Wait()
+	defer close(ended)
+	next.ServeHTTP(b, r)
 }
 
 // bookmarkInserter inserts bookmarks between the frames of a watch.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"math/rand/v2"
@@ -9,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,7 +25,7 @@ func (g *Lag) Front(t testing.TB, to *rest.Config) (*httptest.Server, *rest.Conf
 	t.Helper()
 	return Front(t, to, func(proxy *httputil.ReverseProxy) http.Handler {
 		proxy.ModifyResponse = func(r *http.Response) error {
-			if r.StatusCode == http.StatusOK && isWatch(r.Request) {
+			if r.StatusCode == http.StatusOK && IsWatch(r.Request) {
 				r.Body = g.delay(r.Body)
 			}
 			return nil
@@ -34,8 +34,8 @@ func (g *Lag) Front(t testing.TB, to *rest.Config) (*httptest.Server, *rest.Conf
 	})
 }
 
-// isWatch reports whether a request is a watch, in the spelling of the clients of this test.
-func isWatch(r *http.Request) bool {
+// IsWatch reports whether a request is a watch, in the spelling of the clients of this test.
+func IsWatch(r *http.Request) bool {
 	w := r.URL.Query().Get("watch")
 	return w == "1" || w == "true"
 }
@@ -72,43 +72,22 @@ var silent = log.New(io.Discard, "", 0)
 
 // delayedBody is the body of a watch.
 type delayedBody struct {
-	lag    *Lag
-	share  float64 // of the way from the shortest to the longest delay
-	body   io.ReadCloser
-	queue  *queue
-	ctx    context.Context
-	cancel context.CancelFunc
-	filled sync.WaitGroup
-	rest   []byte // of the last chunk
+	*io.PipeReader
+	end func() error
 }
+
+// Close implements io.Closer.
+func (b delayedBody) Close() error { return errors.Join(b.PipeReader.Close(), b.end()) }
 
 func (g *Lag) delay(body io.ReadCloser) io.ReadCloser {
-	h := &delayedBody{lag: g, share: rand.Float64(), body: body, queue: newQueue()}
-	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.filled.Go(func() { h.queue.fill(h.ctx, body) })
-	return h
-}
-
-func (h *delayedBody) delay() time.Duration {
-	shortest, longest := h.lag.min.Load(), h.lag.max.Load()
-	return time.Duration(shortest) + time.Duration(h.share*float64(longest-shortest))
-}
-
-func (h *delayedBody) Read(p []byte) (int, error) {
-	if len(h.rest) == 0 {
-		var err error
-		if h.rest, err = h.queue.take(h.ctx, h.delay); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, h.rest)
-	h.rest = h.rest[n:]
-	return n, nil
-}
-
-func (h *delayedBody) Close() error {
-	h.cancel()
-	err := h.body.Close()
-	h.filled.Wait()
-	return err
+	share := rand.Float64() // of the way from the shortest to the longest delay
+	ctx, cancel := context.WithCancel(context.Background())
+	in, out := io.Pipe()
+	go func() {
+		_ = out.CloseWithError(copyLater(ctx, out, body, func() time.Duration {
+			shortest, longest := g.min.Load(), g.max.Load()
+			return time.Duration(shortest) + time.Duration(share*float64(longest-shortest))
+		}))
+	}()
+	return delayedBody{in, func() error { cancel(); return body.Close() }}
 }

@@ -18,7 +18,7 @@ type Link struct {
 
 	target   string
 	listener net.Listener
-	gate     *gate
+	stalled  atomic.Bool
 	refuse   atomic.Bool
 	delay    atomic.Int64 // time.Duration
 	running  sync.WaitGroup
@@ -35,10 +35,9 @@ func StartLink(t testing.TB, to *rest.Config) (*Link, *rest.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Link{target: strings.TrimPrefix(to.Host, "https://"), listener: listener, gate: newGate(), conns: map[*conn]struct{}{}}
-	var running sync.WaitGroup
-	running.Go(l.run)
-	t.Cleanup(func() { l.close(); running.Wait() })
+	l := &Link{target: strings.TrimPrefix(to.Host, "https://"), listener: listener, conns: map[*conn]struct{}{}}
+	l.running.Go(l.run)
+	t.Cleanup(func() { l.close(); l.running.Wait() })
 	through := rest.CopyConfig(to)
 	through.Host = "https://" + listener.Addr().String()
 	return l, through
@@ -46,7 +45,6 @@ func StartLink(t testing.TB, to *rest.Config) (*Link, *rest.Config) {
 
 // run forwards connections until close is called.
 func (l *Link) run() {
-	defer l.running.Wait()
 	for {
 		client, err := l.listener.Accept()
 		if err != nil {
@@ -94,7 +92,7 @@ func (l *Link) Abandon() {
 func (l *Link) Refuse(refuse bool) { l.refuse.Store(refuse) }
 
 // Stall holds all bytes in both directions, or releases them.
-func (l *Link) Stall(stall bool) { l.gate.set(stall) }
+func (l *Link) Stall(stall bool) { l.stalled.Store(stall) }
 
 // Delay delays each byte.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
@@ -148,29 +146,30 @@ func (l *Link) leave(c *conn) {
 	delete(l.conns, c)
 }
 
+// stallPoll is how often a connection that is stalled looks whether it still is.
+const stallPoll = 5 * time.Millisecond
+
 // pump forwards the bytes of one direction, and counts them.
 func (l *Link) pump(ctx context.Context, c *conn, src, dst net.Conn, sum *atomic.Int64) {
-	q := newQueue()
-	var filled sync.WaitGroup
-	defer filled.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer src.SetReadDeadline(time.Unix(1, 0)) // ends fill
-	filled.Go(func() { q.fill(ctx, src) })
-	for {
-		data, err := q.take(ctx, func() time.Duration { return time.Duration(l.delay.Load()) })
-		if err == nil {
-			err = l.gate.wait(ctx)
+	_ = copyLater(ctx, writer(func(p []byte) (int, error) {
+		for l.stalled.Load() {
+			if err := sleep(ctx, stallPoll); err != nil {
+				return 0, err
+			}
 		}
-		if err == nil && !c.abandoned.Load() {
-			sum.Add(int64(len(data)))
-			_, err = dst.Write(data)
+		if c.abandoned.Load() {
+			return len(p), nil
 		}
-		if err != nil {
-			return
-		}
-	}
+		sum.Add(int64(len(p)))
+		return dst.Write(p)
+	}), src, func() time.Duration { return time.Duration(l.delay.Load()) })
 }
+
+// writer is a function as an io.Writer.
+type writer func(p []byte) (int, error)
+
+// Write implements io.Writer.
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // reset closes a connection as a crash of the other side would.
 func reset(c net.Conn) {

@@ -148,7 +148,7 @@ func TestLagDelaysWatchesOnly(t *testing.T) {
 	end := make(chan struct{})
 	origin := Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.URL.RequestURI())
-		if isWatch(r) {
+		if IsWatch(r) {
 			http.NewResponseController(w).Flush()
 			<-end
 		}
