@@ -16,7 +16,6 @@ import (
 // The apiserver cannot convert the objects of one resource, because a webhook hangs. That delays no other.
 func TestAConversionThatHangsDelaysNoOtherResource(t *testing.T) {
 	hook := startWebhook(t)
-	hook.hang() // from the first object on: later ones have been converted for the apiserver's watch cache
 	createCRD(t, hook)
 	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
 	var hanging sync.WaitGroup
@@ -28,7 +27,7 @@ func TestAConversionThatHangsDelaysNoOtherResource(t *testing.T) {
 			}
 		})
 	}
-	hook.awaitCall(t)
+	<-hook.called
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	r.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	report, err := r.AdminGet("/readyz?verbose")
@@ -77,44 +76,23 @@ func post(t *testing.T, path string, object any) {
 	}
 }
 
-// webhook converts objects by changing their version.
+// webhook converts objects by changing their version, once it goes on: objects that it converts before would be in the apiserver's
+// watch cache.
 type webhook struct {
 	server *httptest.Server
-	called chan struct{} // holds a token after a call that hangs
-
-	mu    sync.Mutex
-	hangs chan struct{} // closed when calls go on; nil while they do
+	called chan struct{} // closed by the first call
+	call   func()
+	hangs  chan struct{} // closed by goOn
+	goOn   func()
 }
 
 func startWebhook(t *testing.T) *webhook {
-	w := &webhook{called: make(chan struct{}, 1)}
+	w := &webhook{called: make(chan struct{}), hangs: make(chan struct{})}
+	w.call, w.goOn = sync.OnceFunc(func() { close(w.called) }), sync.OnceFunc(func() { close(w.hangs) })
 	w.server = httptest.NewTLSServer(w)
 	t.Cleanup(w.server.Close)
 	t.Cleanup(w.goOn)
 	return w
-}
-
-func (w *webhook) hang() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.hangs = make(chan struct{})
-}
-
-func (w *webhook) goOn() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.hangs != nil {
-		close(w.hangs)
-		w.hangs = nil
-	}
-}
-
-func (w *webhook) awaitCall(t *testing.T) {
-	t.Helper()
-	select {
-	case <-w.called:
-	case <-t.Context().Done():
-	}
 }
 
 // ServeHTTP answers a ConversionReview.
@@ -135,19 +113,11 @@ func (w *webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.Error(out, err.Error(), http.StatusBadRequest)
 		return
 	}
-	w.mu.Lock()
-	hangs := w.hangs
-	w.mu.Unlock()
-	if hangs != nil {
-		select {
-		case w.called <- struct{}{}:
-		default:
-		}
-		select {
-		case <-hangs:
-		case <-r.Context().Done():
-			return
-		}
+	w.call()
+	select {
+	case <-w.hangs:
+	case <-r.Context().Done():
+		return
 	}
 	for _, o := range review.Request.Objects {
 		o["apiVersion"] = review.Request.DesiredAPIVersion

@@ -14,7 +14,7 @@ import (
 func TestAStoreFillsThoughEveryStreamingListIsCutShort(t *testing.T) {
 	createConfigMaps(t, objects, objectSize)
 	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
-	r.cut(cuts{streams: true})
+	r.set(func() { r.cuts = cuts{streams: true} })
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	c := r.counts()
 	t.Logf("%v", c)
@@ -29,7 +29,7 @@ func TestListsThatAreCutShortAreNotRepeatedInALoop(t *testing.T) {
 	const attempts = 6
 	createConfigMaps(t, objects, objectSize)
 	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
-	r.cut(cuts{streams: true, pages: true})
+	r.set(func() { r.cuts = cuts{streams: true, pages: true} })
 	r.awaitCuts(t, 2) // so that the first is reported
 	r.counts()
 	a := readAll(t, r, 8, 0, "c00000")
@@ -46,7 +46,7 @@ func TestListsThatAreCutShortAreNotRepeatedInALoop(t *testing.T) {
 	if c.passed.peak > 3 || len(a.served) == 0 {
 		t.Errorf("%v; %v", c, a)
 	}
-	r.cut(cuts{})
+	r.set(func() { r.cuts = cuts{} })
 	harness.Eventually(t, "the cache serves", func() error { return readAll(t, r, 1, 0, "c00000").onlyServed() })
 }
 

@@ -1,7 +1,6 @@
 package pressure
 
 import (
-	"net/http"
 	"testing"
 
 	"sluice/test/harness"
@@ -19,18 +18,6 @@ func TestPingsNoticeConnectionsThatAreGone(t *testing.T) {
 	r.link.Abandon()
 	version := write(t, namespace, "unseen")
 	harness.Eventually(t, "the cache shows what was written", func() error {
-		resp, err := r.Raw("reader").Open(t.Context(), harness.Request{Path: configMaps, Header: http.Header{"Accept": {"application/json"}}})
-		if err != nil {
-			return err
-		}
-		if resp.StatusCode != http.StatusOK {
-			resp.Body.Close()
-			return errRefused
-		}
-		source := resp.Header.Get("Sluice-Source")
-		if err := check(resp, version, "unseen"); err != nil {
-			t.Fatal(err)
-		}
-		return onlyCache(source)
+		return readAll(t, r, 1, version, "unseen").onlyServed()
 	})
 }

@@ -24,13 +24,13 @@ func TestAnApiserverThatRefusesIsNotAskedInALoop(t *testing.T) {
 			object := fmt.Sprintf("during-%d", status)
 			began := time.Now()
 			r.counts()
-			r.refuseAll(status)
+			r.set(func() { r.refuse = status })
 			version := write(t, namespace, object)
 			var g errgroup.Group
 			g.Go(func() error {
 				time.Sleep(refusals)
 				refused := r.counts()
-				r.refuseAll(0)
+				r.set(func() { r.refuse = 0 })
 				t.Logf("while refusing: %v", refused)
 				if took := time.Since(began).Seconds(); float64(refused.asked) > 2*took || float64(refused.own) > 10*took {
 					return fmt.Errorf("within %v s Sluice asks %d times for the resource and %d times in all", took, refused.asked, refused.own)

@@ -26,7 +26,6 @@ type relay struct {
 
 	mu     sync.Mutex    // guards what follows
 	frozen chan struct{} // closed when the watches go on; nil while they do
-	only   string        // the path of those that freeze; empty if all do
 	refuse int           // the status of every response; 0 for those of the apiserver
 	cuts   cuts
 	cutAt  []time.Time // when lists of Sluice's own were cut short
@@ -81,12 +80,7 @@ func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
 	return r
 }
 
-func isWatch(q *http.Request) bool {
-	w := q.URL.Query().Get("watch")
-	return w == "1" || w == "true"
-}
-
-// begin counts a request, and returns the status with which it is refused.
+// begin counts a request, and returns the status with which it is refused; 0 if it is not.
 func (r *relay) begin(q *http.Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +97,7 @@ func (r *relay) begin(q *http.Request) int {
 		l.requests++
 		l.running++
 		l.peak = max(l.peak, l.running)
-	} else if q.URL.Path == r.path && r.isOwn(q) && !isWatch(q) && q.URL.RawQuery == "" {
+	} else if q.URL.Path == r.path && r.isOwn(q) && !wire.IsWatch(q) && q.URL.RawQuery == "" {
 		r.now.rolls++
 	}
 	return 0
@@ -119,7 +113,7 @@ func (r *relay) loadOf(q *http.Request) *load {
 		return nil
 	case !r.isOwn(q):
 		return &r.now.passed
-	case query.Get("limit") == "1", isWatch(q) && query.Get("sendInitialEvents") == "":
+	case query.Get("limit") == "1", wire.IsWatch(q) && query.Get("sendInitialEvents") == "":
 		return nil
 	}
 	return &r.now.listed
@@ -127,10 +121,8 @@ func (r *relay) loadOf(q *http.Request) *load {
 
 // respond replaces the body of a response that counts or that is frozen.
 func (r *relay) respond(resp *http.Response) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	body := &countedBody{ReadCloser: resp.Body, relay: r, load: r.loadOf(resp.Request), ctx: resp.Request.Context(), path: resp.Request.URL.Path, watch: isWatch(resp.Request)}
-	resp.Body = body
+	q := resp.Request
+	resp.Body = &countedBody{ReadCloser: resp.Body, relay: r, load: r.loadOf(q), ctx: q.Context(), watch: wire.IsWatch(q)}
 	return nil
 }
 
@@ -140,7 +132,6 @@ type countedBody struct {
 	relay *relay
 	load  *load // nil if it does not count
 	ctx   context.Context
-	path  string
 	watch bool
 	read  int // bytes
 	ended sync.Once
@@ -152,14 +143,14 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	if b.load != nil {
 		b.load.bytes += int64(n)
 	}
-	frozen, only := b.relay.frozen, b.relay.only
+	frozen := b.relay.frozen
 	b.read += n
 	cut := b.isCut()
 	b.relay.mu.Unlock()
 	if cut {
 		return 0, errCut
 	}
-	if b.watch && frozen != nil && (only == "" || only == b.path) {
+	if b.watch && frozen != nil {
 		select {
 		case <-frozen:
 		case <-b.ctx.Done():
@@ -183,43 +174,30 @@ func (b *countedBody) isCut() bool {
 
 func (b *countedBody) Close() error {
 	b.ended.Do(func() {
-		b.relay.mu.Lock()
-		defer b.relay.mu.Unlock()
 		if b.load != nil {
-			b.load.running--
+			b.relay.set(func() { b.load.running-- })
 		}
 	})
 	return b.ReadCloser.Close()
 }
 
-// freeze holds back what watches deliver, from now on, until thaw.
-func (r *relay) freeze() {
+// set changes what the relay does.
+func (r *relay) set(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.frozen = make(chan struct{})
+	change()
 }
+
+// freeze holds back what watches deliver, from now on, until thaw.
+func (r *relay) freeze() { r.set(func() { r.frozen = make(chan struct{}) }) }
 
 func (r *relay) thaw() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.frozen != nil {
-		close(r.frozen)
-		r.frozen = nil
-	}
-}
-
-// refuseAll has every request refused with a status; 0 ends that.
-func (r *relay) refuseAll(status int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.refuse = status
-}
-
-// cut has lists of Sluice's own cut short from now on.
-func (r *relay) cut(c cuts) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.cuts = c
+	r.set(func() {
+		if r.frozen != nil {
+			close(r.frozen)
+			r.frozen = nil
+		}
+	})
 }
 
 // cutTimes returns when lists were cut short.

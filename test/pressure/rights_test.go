@@ -83,12 +83,6 @@ func withdrawRights(t *testing.T) (grant func()) {
 		}
 	})
 	t.Cleanup(grant)
-	harness.Eventually(t, "Sluice may not read configmaps", func() error {
-		a, err := apiserver.Raw("sluice").Get(t.Context(), configMaps+"?limit=1", "application/json")
-		if err == nil && a.Status != http.StatusForbidden {
-			err = fmt.Errorf("status %d", a.Status)
-		}
-		return err
-	})
+	apiserver.Raw("sluice").AwaitStatus(t, http.StatusForbidden, harness.Request{Path: configMaps + "?limit=1"})
 	return grant
 }
