@@ -58,8 +58,6 @@ func run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-var readOnly = []string{"get", "list", "watch"}
-
 // create creates two namespaces with a pod and two configuration maps each, and rights for the users
 // whose names say by what they have them.
 func create(ctx context.Context, c kubernetes.Interface) error {
@@ -80,47 +78,38 @@ func create(ctx context.Context, c kubernetes.Interface) error {
 		pod := &corev1.Pod{ObjectMeta: named("p"), Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 		check(c.CoreV1().Pods(ns).Create(ctx, pod, none))
 	}
-	rules := func(resource string, names ...string) []rbacv1.PolicyRule {
-		return []rbacv1.PolicyRule{{Verbs: readOnly, APIGroups: []string{""}, Resources: []string{resource}, ResourceNames: names}}
+	bind := func(ns string, rule rbacv1.PolicyRule, subjects ...rbacv1.Subject) {
+		check(apiserver.Bind(ctx, ns, subjects, rule))
 	}
-	check(c.RbacV1().Roles("a").Create(ctx, &rbacv1.Role{ObjectMeta: named("pods"), Rules: rules("pods")}, none))
-	check(c.RbacV1().Roles("a").Create(ctx, &rbacv1.Role{ObjectMeta: named("one"), Rules: rules("configmaps", "one")}, none))
-	check(c.RbacV1().Roles("a").Create(ctx, &rbacv1.Role{ObjectMeta: named("namespace"), Rules: rules("namespaces")}, none))
-	check(c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: named("all-pods"), Rules: rules("pods")}, none))
-	part := &rbacv1.ClusterRole{ObjectMeta: named("part"), Rules: rules("configmaps")}
+	const notUTF8 = "\ufffd" // what JSON has in place of a name that is not UTF-8
+	pods, one := harness.MayRead("", "pods"), harness.MayRead("", "configmaps")
+	one.ResourceNames = []string{"one"}
+	bind("a", pods, harness.User("by-namespace"), harness.User("reader"), harness.User(notUTF8), group("by-group"), group("system:serviceaccounts:b"))
+	bind("a", one, harness.User("by-name"))
+	bind("a", harness.MayRead("", "namespaces"), harness.User("by-namespace"))
+	bind("", pods, harness.User("by-cluster"))
+	bind("", rbacv1.PolicyRule{
+		Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"by-namespace"},
+	}, harness.User("reader"))
+	part := &rbacv1.ClusterRole{ObjectMeta: named("part"), Rules: []rbacv1.PolicyRule{harness.MayRead("", "configmaps")}}
 	part.Labels = map[string]string{"aggregate": "true"}
 	check(c.RbacV1().ClusterRoles().Create(ctx, part, none))
 	check(c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: named("whole"), AggregationRule: &rbacv1.AggregationRule{
 		ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: part.Labels}},
 	}}, none))
-	check(c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: named("impersonator"), Rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"by-namespace"}},
-	}}, none))
-	bind := func(role string, subjects ...rbacv1.Subject) {
-		check(c.RbacV1().RoleBindings("a").Create(ctx, &rbacv1.RoleBinding{
-			ObjectMeta: named(role), Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
-		}, none))
+	check(c.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: named("whole"), Subjects: []rbacv1.Subject{harness.User("by-aggregation")},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "whole"},
+	}, none))
+	for kind, rules := range impersonators {
+		in := "may-impersonate-" + kind
+		check(c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: named(in)}, none))
+		check(apiserver.Bind(ctx, "", []rbacv1.Subject{group(in), group("system:serviceaccounts:" + in)}, rules...))
 	}
-	const notUTF8 = "\ufffd" // what JSON has in place of a name that is not UTF-8
-	bind("pods", user("by-namespace"), user("reader"), user(notUTF8), group("by-group"), group("system:serviceaccounts:b"))
-	bind("one", user("by-name"))
-	bind("namespace", user("by-namespace"))
-	bindAll := func(role string, subjects ...rbacv1.Subject) {
-		check(c.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: named(role), Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		}, none))
-	}
-	bindAll("all-pods", user("by-cluster"))
-	bindAll("whole", user("by-aggregation"))
-	bindAll("impersonator", user("reader"))
-	return errors.Join(append(errs, createImpersonators(ctx, c))...)
+	return errors.Join(errs...)
 }
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
-
-func user(name string) rbacv1.Subject {
-	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}
-}
 
 func group(name string) rbacv1.Subject {
 	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name}

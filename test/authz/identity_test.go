@@ -150,15 +150,9 @@ authentication:
 		{Path: "/api/v1/namespaces/a/pods/p"},
 		{Path: "/api/v1/namespaces/a/pods?resourceVersion=0"},
 	}
-	for way, s := range ways {
+	for _, s := range ways {
 		s.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
-		harness.Eventually(t, "the names of headers are known", func() error {
-			resp, err := s.Raw("nobody-cert").Do(t.Context(), harness.Request{Path: "/version"})
-			if err == nil && resp.Status != http.StatusOK {
-				err = fmt.Errorf("by %s: %d %s", way, resp.Status, resp.Body)
-			}
-			return err
-		})
+		s.Raw("nobody-cert").AwaitStatus(t, http.StatusOK, harness.Request{Path: "/version"}) // the names of headers are known
 	}
 	for _, c := range identities(t) {
 		direct := c.client(t, apiserver.RESTConfig(c.as))

@@ -60,14 +60,8 @@ func TestAnswersFollowTheRightsOfTheCaller(t *testing.T) {
 	for resource, name := range map[string]string{"pods": "pods.v1", "configmaps": "configmaps.v1", "namespaces": "namespaces.v1"} {
 		sluice.WaitForCacheSync(t, "/api/v1/"+resource, name)
 	}
-	harness.Eventually(t, "the role is aggregated", func() error {
-		raw := apiserver.Raw("admin")
-		got, err := raw.Do(t.Context(), harness.Request{Path: "/api/v1/configmaps", Header: impersonating("by-aggregation")})
-		if err == nil && got.Status != http.StatusOK {
-			err = fmt.Errorf("status %d", got.Status)
-		}
-		return err
-	})
+	aggregated := harness.Request{Path: "/api/v1/configmaps", Header: impersonating("by-aggregation")}
+	apiserver.Raw("admin").AwaitStatus(t, http.StatusOK, aggregated)
 	codes := map[int]int{}
 	for _, c := range callers(t) {
 		t.Run(c.name, func(t *testing.T) {

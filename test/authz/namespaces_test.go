@@ -2,12 +2,8 @@ package authz
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"testing"
-
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
 )
@@ -30,28 +26,9 @@ func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
 	for _, ns := range []string{"a", "b"} {
 		post(group+"/namespaces/"+ns+"/namespaces", `{"apiVersion":"authz.example.com/v1","kind":"Ns","metadata":{"name":"a"},"of":"`+ns+`"}`)
 	}
-	role := &rbacv1.Role{ObjectMeta: named("called-namespaces"), Rules: []rbacv1.PolicyRule{
-		{Verbs: readOnly, APIGroups: []string{"authz.example.com"}, Resources: []string{"namespaces"}},
-	}}
-	rbac := apiserver.Client("admin").RbacV1()
-	if _, err := rbac.Roles("a").Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: role.ObjectMeta, Subjects: []rbacv1.Subject{user("nobody")},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-	}
-	if _, err := rbac.RoleBindings("a").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	apiserver.Grant(t, "a", harness.User("nobody"), harness.MayRead("authz.example.com", "namespaces"))
 	sluice.WaitForCacheSync(t, group+"/namespaces", "namespaces.v1.authz.example.com")
-	harness.Eventually(t, "the right is granted", func() error {
-		got, err := apiserver.Raw("nobody").Get(t.Context(), group+"/namespaces/a/namespaces", "application/json")
-		if err == nil && got.Status != http.StatusOK {
-			err = fmt.Errorf("status %d", got.Status)
-		}
-		return err
-	})
+	apiserver.Raw("nobody").AwaitStatus(t, http.StatusOK, harness.Request{Path: group + "/namespaces/a/namespaces"})
 	for _, path := range []string{
 		group + "/watch/namespaces/a?timeoutSeconds=1&resourceVersion=0", group + "/namespaces/a?resourceVersion=0", group + "/namespaces/a/namespaces/a?resourceVersion=0",
 		group + "/namespaces/a/namespaces?resourceVersion=0", group + "/namespaces?resourceVersion=0", group + "/namespaces/b/namespaces?resourceVersion=0",

@@ -27,15 +27,9 @@ func TestProjectionByPolicyEndsWithTheRightToWrite(t *testing.T) {
 		t.Run(right, func(t *testing.T) {
 			t.Parallel()
 			verb, of, _ := strings.Cut(right, " ")
-			ns := apiserver.Namespace(t)
-			limits := &corev1.LimitRange{ObjectMeta: named("l"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
-				{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"cpu": resource.MustParse("3")}},
-			}}}
-			limits.Annotations = map[string]string{"at": "1"}
-			if _, err := apiserver.Client("admin").CoreV1().LimitRanges(ns).Create(t.Context(), limits, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			allow(t, ns, "read", "nobody", readOnly, "limitranges")
+			ns, nobody := apiserver.Namespace(t), harness.User("nobody")
+			createLimitRange(t, ns)
+			apiserver.Grant(t, ns, nobody, harness.MayRead("", "limitranges"))
 			path := "/api/v1/namespaces/" + ns + "/limitranges"
 			awaitShown(t, "nobody", path, oldClient, "annotations")
 			awaitShown(t, "nobody", path, "other/1.0", "annotations spec")
@@ -49,7 +43,7 @@ func TestProjectionByPolicyEndsWithTheRightToWrite(t *testing.T) {
 			t.Cleanup(func() { watch.Body.Close() })
 			last := make(chan result, 1)
 			go func() { last <- readEvents(watch.Body) }()
-			allow(t, ns, "write", "nobody", []string{verb}, of)
+			apiserver.Grant(t, ns, nobody, rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{""}, Resources: []string{of}})
 			awaitShown(t, "nobody", path, oldClient, "annotations spec")
 			if got := receive(t, last); got.code != http.StatusGone || got.events != 1 || got.err != nil {
 				t.Errorf("the watch ended with %+v", got)
@@ -64,17 +58,11 @@ func TestWatchDoesNotGoOnFromAPartOfWhatItsCallerMayWrite(t *testing.T) {
 	t.Parallel()
 	const who, path = "reader", "/api/v1/limitranges"
 	ns := apiserver.Namespace(t)
-	limits := &corev1.LimitRange{ObjectMeta: named("across"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
-		{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"cpu": resource.MustParse("3")}},
-	}}}
-	limits.Annotations = map[string]string{"at": "1"}
-	if _, err := apiserver.Client("admin").CoreV1().LimitRanges(ns).Create(t.Context(), limits, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	allowAll(t, "limits", who, readOnly, "limitranges")
+	createLimitRange(t, ns)
+	apiserver.Grant(t, "", harness.User(who), harness.MayRead("", "limitranges"))
 	part := awaitShown(t, who, path, oldClient, "annotations")
 	whole := awaitShown(t, who, path, "other/1.0", "annotations spec")
-	allow(t, ns, "write", who, []string{"patch"}, "limitranges")
+	apiserver.Grant(t, ns, harness.User(who), rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"limitranges"}})
 	shown := awaitShown(t, who, path, oldClient, "annotations spec")
 	for _, row := range []struct {
 		agent, from string
@@ -94,34 +82,14 @@ func TestWatchDoesNotGoOnFromAPartOfWhatItsCallerMayWrite(t *testing.T) {
 	}
 }
 
-// allowAll gives a user verbs on a resource of all namespaces.
-func allowAll(t *testing.T, name, who string, verbs []string, resource string) {
+// createLimitRange creates an object with an annotation and a spec.
+func createLimitRange(t *testing.T, ns string) {
 	t.Helper()
-	c := apiserver.Client("admin").RbacV1()
-	role := &rbacv1.ClusterRole{ObjectMeta: named(name), Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{resource}}}}
-	if _, err := c.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: named(name), Subjects: []rbacv1.Subject{user(who)}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-	}
-	if _, err := c.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// allow gives a user verbs on a resource of a namespace.
-func allow(t *testing.T, ns, name, who string, verbs []string, resource string) {
-	t.Helper()
-	c := apiserver.Client("admin").RbacV1()
-	role := &rbacv1.Role{ObjectMeta: named(name), Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{resource}}}}
-	if _, err := c.Roles(ns).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: named(name), Subjects: []rbacv1.Subject{user(who)}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-	}
-	if _, err := c.RoleBindings(ns).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	limits := &corev1.LimitRange{ObjectMeta: named("l"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
+		{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"cpu": resource.MustParse("3")}},
+	}}}
+	limits.Annotations = map[string]string{"at": "1"}
+	if _, err := apiserver.Client("admin").CoreV1().LimitRanges(ns).Create(t.Context(), limits, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
@@ -32,34 +31,24 @@ const (
 	updateEvery = 50 * time.Millisecond
 )
 
-// pace is how a client reads a watch.
-type pace func(ctx context.Context, in io.Reader) io.Reader
-
-func prompt(_ context.Context, in io.Reader) io.Reader { return in }
-
-// slow reads about 300 KB per second, less than is written.
-func slow(_ context.Context, in io.Reader) io.Reader { return slowReader{in} }
-
-type slowReader struct{ io.Reader }
-
-// Read implements io.Reader.
-func (s slowReader) Read(p []byte) (int, error) {
-	time.Sleep(50 * time.Millisecond)
-	return s.Reader.Read(p[:min(len(p), 16<<10)])
+// paces are how long clients wait for each 16 KiB of a watch: a slow one reads less than is written, a stalled one nothing until
+// ctx ends.
+var paces = map[string]func(ctx context.Context){
+	"prompt":  func(context.Context) {},
+	"slow":    func(context.Context) { time.Sleep(50 * time.Millisecond) },
+	"stalled": func(ctx context.Context) { <-ctx.Done() },
 }
 
-// stalled reads nothing until ctx ends.
-func stalled(ctx context.Context, in io.Reader) io.Reader { return &stalledReader{in, ctx} }
-
-type stalledReader struct {
+// pacedReader waits before it reads.
+type pacedReader struct {
 	io.Reader
-	ctx context.Context
+	wait func()
 }
 
 // Read implements io.Reader.
-func (s *stalledReader) Read(p []byte) (int, error) {
-	<-s.ctx.Done()
-	return s.Reader.Read(p)
+func (r pacedReader) Read(p []byte) (int, error) {
+	r.wait()
+	return r.Reader.Read(p[:min(len(p), 16<<10)])
 }
 
 // A writer updates a configuration map all the time; its annotation is the time of the update. The
@@ -67,18 +56,18 @@ func (s *stalledReader) Read(p []byte) (int, error) {
 func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
 	t.Parallel()
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
-	for name, read := range map[string]pace{"prompt": prompt, "slow": slow, "stalled": stalled} {
+	for name, pace := range paces {
 		for _, http1 := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, HTTP/1 %v", name, http1), func(t *testing.T) {
 				t.Parallel()
 				ns := apiserver.Namespace(t)
-				revoke := grant(t, ns)
+				revoke := apiserver.Grant(t, ns, harness.User("nobody"), harness.MayRead("", "configmaps"))
 				written := write(t, ns)
 				body := openWatch(t, ns, http1)
 				resume, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				last := make(chan result, 1)
-				go func() { last <- readEvents(read(resume, body)) }()
+				go func() { last <- readEvents(pacedReader{body, func() { pace(resume) }}) }()
 				written.await(t, backlog) // events under way, and a backlog for slow readers
 				revoke()
 				revoked := awaitDenial(t, ns)
@@ -102,13 +91,7 @@ func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
 // returns when it did at the latest: Sluice cannot know before.
 func awaitDenial(t *testing.T, ns string) time.Time {
 	t.Helper()
-	harness.Eventually(t, "the apiserver denies the caller", func() error {
-		got, err := apiserver.Raw("nobody").Get(t.Context(), "/api/v1/namespaces/"+ns+"/configmaps?limit=1", "application/json")
-		if err == nil && got.Status != http.StatusForbidden {
-			err = fmt.Errorf("status %d", got.Status)
-		}
-		return err
-	})
+	apiserver.Raw("nobody").AwaitStatus(t, http.StatusForbidden, harness.Request{Path: "/api/v1/namespaces/" + ns + "/configmaps?limit=1"})
 	return time.Now()
 }
 
@@ -124,30 +107,6 @@ func receive(t *testing.T, last <-chan result) (got result) {
 		}
 	})
 	return got
-}
-
-// grant lets nobody read the configuration maps of a namespace.
-func grant(t *testing.T, ns string) (revoke func()) { return grantTo(t, ns, user("nobody")) }
-
-func grantTo(t *testing.T, ns string, to rbacv1.Subject) (revoke func()) {
-	t.Helper()
-	c := apiserver.Client("admin").RbacV1()
-	role := &rbacv1.Role{ObjectMeta: named("maps"), Rules: []rbacv1.PolicyRule{{Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps"}}}}
-	if _, err := c.Roles(ns).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: named("maps"), Subjects: []rbacv1.Subject{to},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "maps"},
-	}
-	if _, err := c.RoleBindings(ns).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if err := c.RoleBindings(ns).Delete(t.Context(), "maps", metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // backlog is the number of updates before the right is revoked.

@@ -1,7 +1,6 @@
 package authz
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -22,29 +21,15 @@ authentication: {callers: self}
 authorization: {allowTTL: 1s, denyTTL: 1s}
 `
 
-// serviceAccount creates a service account that may do what verbs and resources say in all namespaces.
-func serviceAccount(t *testing.T, name string, rules ...rbacv1.PolicyRule) {
+// createAccount creates a service account that may read pods until revoke is called.
+func createAccount(t *testing.T, name string) (revoke func()) {
 	t.Helper()
-	admin, ctx := apiserver.Client("admin"), t.Context()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := admin.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}); err != nil {
+	account := &corev1.ServiceAccount{ObjectMeta: named(name)}
+	if _, err := apiserver.Client("admin").CoreV1().ServiceAccounts("default").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
-	if _, err := admin.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: name}},
-	}
-	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	return apiserver.Grant(t, "", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: name}, harness.MayRead("", "pods"))
 }
-
-func tokenOf(t *testing.T, account string) string { return accountToken(t, "default", account) }
 
 // bearing returns a client configuration with a token and no other credentials.
 func bearing(config *rest.Config, token string) *rest.Config {
@@ -57,12 +42,11 @@ func bearing(config *rest.Config, token string) *rest.Config {
 // right but to read pods, as the sidecar of a workload does.
 func TestSidecarWithoutRightsServesItsOwnUser(t *testing.T) {
 	t.Parallel()
-	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: readOnly}
-	serviceAccount(t, "workload", pods)
-	serviceAccount(t, "neighbor", pods)
+	revoke := createAccount(t, "workload")
+	createAccount(t, "neighbor")
 	gateway := apiserver.StartSluice(t, harness.SluiceOptions{
 		Config: selfConfig, Flags: []string{"--client-ca-file="},
-		Upstream: bearing(apiserver.RESTConfig("admin"), tokenOf(t, "workload")),
+		Upstream: bearing(apiserver.RESTConfig("admin"), accountToken(t, "default", "workload")),
 	})
 	read := func(token string) (code int, source string) {
 		t.Helper()
@@ -77,22 +61,20 @@ func TestSidecarWithoutRightsServesItsOwnUser(t *testing.T) {
 		}
 		return resp.Status, resp.Header.Get("Sluice-Source")
 	}
-	mine := tokenOf(t, "workload") // another one than the gateway's
+	mine := accountToken(t, "default", "workload") // another one than the gateway's
 	harness.Eventually(t, "pods from the cache", func() error { return served(read(mine)) })
 	for _, tt := range []struct {
 		name, token string
 		code        int
 	}{
-		{"another user with the right", tokenOf(t, "neighbor"), http.StatusOK},
+		{"another user with the right", accountToken(t, "default", "neighbor"), http.StatusOK},
 		{"an invalid token", "wrong", http.StatusUnauthorized},
 	} {
 		if code, source := read(tt.token); code != tt.code || !strings.HasPrefix(source, "upstream; unknown-caller") {
 			t.Errorf("%s: %d, %s", tt.name, code, source)
 		}
 	}
-	if err := apiserver.Client("admin").RbacV1().ClusterRoleBindings().Delete(context.WithoutCancel(t.Context()), "workload", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	revoke()
 	harness.Eventually(t, "the end of the right", func() error {
 		if code, source := read(mine); code != http.StatusForbidden {
 			return fmt.Errorf("%d, %s", code, source)

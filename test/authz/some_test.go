@@ -35,11 +35,11 @@ type tenant struct {
 }
 
 var tenants = []tenant{
-	{"some-user", nil, user("some-user")},
+	{"some-user", nil, harness.User("some-user")},
 	{"some-member", []string{"some-others", "some-group"}, group("some-group")},
 	{"system:serviceaccount:a:some", nil, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: "some", Namespace: "a"}},
-	{"some-\u00fcser \"x\"", []string{"system:unauthenticated"}, user("some-\u00fcser \"x\"")},
-	{"some-nobody", nil, user("some-nobody-else")},
+	{"some-\u00fcser \"x\"", []string{"system:unauthenticated"}, harness.User("some-\u00fcser \"x\"")},
+	{"some-nobody", nil, harness.User("some-nobody-else")},
 }
 
 // header returns the headers of the requests of a tenant.
@@ -52,34 +52,25 @@ func (u *tenant) header(accept string) http.Header {
 
 // rights are the rules of roles. Some allow only a part of the reads.
 var rights = map[string]rbacv1.PolicyRule{
-	"read":      {Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps", "namespaces"}},
+	"read":      harness.MayRead("", "configmaps", "namespaces"),
 	"list":      {Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
 	"watch":     {Verbs: []string{"watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
-	"one":       {Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"one"}},
+	"one":       {Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"one"}},
 	"namespace": {Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"namespaces"}},
 	"all":       {Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
-	"other":     {Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"pods"}},
+	"other":     harness.MayRead("", "pods"),
 }
 
 // places are namespaces in which tenants get and lose rights.
 type places struct {
 	names  []string
-	bound  []string // "namespace/binding"
+	bound  []func() // each takes a right
 	random *rand.Rand
 }
 
 func newPlaces(t *testing.T, random *rand.Rand, n int) *places {
 	p := &places{random: random}
 	c := apiserver.Client("admin")
-	for name, rule := range rights {
-		role := &rbacv1.ClusterRole{ObjectMeta: named("some-" + name), Rules: []rbacv1.PolicyRule{rule}}
-		if _, err := c.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = c.RbacV1().ClusterRoles().Delete(context.WithoutCancel(t.Context()), role.Name, metav1.DeleteOptions{})
-		})
-	}
 	for range n {
 		ns := apiserver.Namespace(t)
 		p.names = append(p.names, ns)
@@ -97,27 +88,14 @@ func newPlaces(t *testing.T, random *rand.Rand, n int) *places {
 // change binds tenants to rights in some namespaces, and takes others.
 func (p *places) change(t *testing.T) {
 	t.Helper()
-	c := apiserver.Client("admin").RbacV1()
 	roles := slices.Sorted(maps.Keys(rights))
 	for range 1 + p.random.IntN(2*len(p.names)) {
 		u, ns := tenants[p.random.IntN(len(tenants)-1)], p.names[p.random.IntN(len(p.names))]
-		role := roles[p.random.IntN(len(roles))]
-		b := &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "some-"}, Subjects: []rbacv1.Subject{u.subject},
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "some-" + role},
-		}
-		got, err := c.RoleBindings(ns).Create(t.Context(), b, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.bound = append(p.bound, ns+"/"+got.Name)
+		p.bound = append(p.bound, apiserver.Grant(t, ns, u.subject, rights[roles[p.random.IntN(len(roles))]]))
 	}
 	for range p.random.IntN(len(p.bound)/2 + 1) {
 		i := p.random.IntN(len(p.bound))
-		ns, name, _ := strings.Cut(p.bound[i], "/")
-		if err := c.RoleBindings(ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		p.bound[i]()
 		p.bound = slices.Delete(p.bound, i, i+1)
 	}
 }
@@ -333,15 +311,7 @@ func (a *answered) add(object any) {
 func TestReadsThatTheCacheNeverShowsPassWhateverTheyAskFor(t *testing.T) {
 	t.Parallel()
 	ns, u := apiserver.Namespace(t), tenant{name: "some-reader"}
-	role := &rbacv1.Role{ObjectMeta: named("all"), Rules: []rbacv1.PolicyRule{rights["all"]}}
-	if _, err := apiserver.Client("admin").RbacV1().Roles(ns).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	b := &rbacv1.RoleBinding{ObjectMeta: named("all"), Subjects: []rbacv1.Subject{user(u.name)},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "all"}}
-	if _, err := apiserver.Client("admin").RbacV1().RoleBindings(ns).Create(t.Context(), b, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	apiserver.Grant(t, ns, harness.User(u.name), rights["all"])
 	harness.Eventually(t, "the namespace is shown", func() error {
 		got, err := u.namespaces(t.Context())
 		if err == nil && !slices.Equal(got, []string{ns}) {
@@ -381,8 +351,9 @@ func TestLostNamespaceHasNoLaterEvents(t *testing.T) {
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	u := tenant{name: "some-loser"}
 	kept, lost := apiserver.Namespace(t), apiserver.Namespace(t)
-	grantTo(t, kept, user(u.name))
-	revoke := grantTo(t, lost, user(u.name))
+	read := harness.MayRead("", "configmaps")
+	apiserver.Grant(t, kept, harness.User(u.name), read)
+	revoke := apiserver.Grant(t, lost, harness.User(u.name), read)
 	written := write(t, lost)
 	harness.Eventually(t, "both namespaces are shown", func() error {
 		visible, err := u.namespaces(t.Context())
@@ -401,13 +372,8 @@ func TestLostNamespaceHasNoLaterEvents(t *testing.T) {
 	go func() { last <- readEvents(resp.Body) }()
 	written.await(t, backlog)
 	revoke()
-	harness.Eventually(t, "the apiserver denies the caller", func() error {
-		got, _, err := u.read(t.Context(), apiserver.Raw("admin"), "/api/v1/namespaces/"+lost+"/configmaps?limit=1", "application/json")
-		if err == nil && got.Code != http.StatusForbidden {
-			err = fmt.Errorf("code %d", got.Code)
-		}
-		return err
-	})
+	apiserver.Raw("admin").AwaitStatus(t, http.StatusForbidden,
+		harness.Request{Path: "/api/v1/namespaces/" + lost + "/configmaps?limit=1", Header: u.header("application/json")})
 	revoked := time.Now()
 	got := receive(t, last)
 	if late := got.latest.Sub(revoked); got.events == 0 || late > revocationBound || got.code != http.StatusGone {
