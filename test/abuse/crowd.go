@@ -23,15 +23,11 @@ type Crowd struct {
 	Pause time.Duration
 
 	watching atomic.Int64
-	lists    atomic.Int64 // that were answered
-	answers  counter      // other than 200
+	answers  counter // other than 200
 }
 
 // Watching returns how many agents have an open watch.
 func (c *Crowd) Watching() int { return int(c.watching.Load()) }
-
-// Lists returns how many lists were answered.
-func (c *Crowd) Lists() int { return int(c.lists.Load()) }
 
 // Refusals returns what else than the expected was answered since the last call, connections that were cut included.
 func (c *Crowd) Refusals() Tally { return c.answers.take() }
@@ -66,7 +62,6 @@ func (c *Crowd) agent(x *conn, host string, i int) string {
 	if err != nil {
 		return err.Error()
 	}
-	c.lists.Add(1)
 	if _, err = x.open(request("GET", path+"&watch=1&allowWatchBookmarks=true&resourceVersion="+version, host, fields), true); err != nil {
 		return Cut
 	}

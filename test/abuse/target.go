@@ -6,12 +6,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -30,15 +27,6 @@ type Attacker interface {
 
 // Tally counts answers: by code, or by what happened instead of one.
 type Tally map[string]int
-
-// String returns the counts in the order of the answers.
-func (t Tally) String() string {
-	var parts []string
-	for _, answer := range slices.Sorted(maps.Keys(t)) {
-		parts = append(parts, fmt.Sprintf("%s (%d)", answer, t[answer]))
-	}
-	return strings.Join(parts, ", ")
-}
 
 // Answers that are no code.
 const (
