@@ -52,7 +52,6 @@ func TestPromisesHoldUnderFaults(t *testing.T) {
 	t.Logf("seed %d, %s of faults, %s in all: the apiserver was killed %d times and stopped %d times",
 		*seed, *duration, time.Since(start).Round(time.Second), f.kills, f.stops)
 	for n, r := range results {
-		t.Log(r.summary())
 		r.judge(t)
 		if err := r.shortage(n); err != nil {
 			t.Error(err)
@@ -61,9 +60,10 @@ func TestPromisesHoldUnderFaults(t *testing.T) {
 	}
 }
 
-// judge fails the test with the violations.
+// judge logs the summary, and fails the test with the violations.
 func (r *result) judge(t *testing.T) {
 	t.Helper()
+	t.Log(r.summary())
 	for n, v := range r.violations {
 		if n == maxPrinted {
 			t.Errorf("%s: and %d more", r.plural, len(r.violations)-n)

@@ -39,16 +39,6 @@ func (r *recorder) failed(kind string, err error) {
 	r.tally(kind).failures[cause(err)]++
 }
 
-// maxObserved bounds the observed versions that reads ask for.
-const maxObserved = 300
-
-func (r *recorder) observe(version uint64) {
-	r.observed = append(r.observed, version)
-	if len(r.observed) > 2*maxObserved {
-		r.observed = append(r.observed[:0], r.observed[maxObserved:]...)
-	}
-}
-
 // wrote records an acknowledged write and wakes the readers that wait for it.
 func (r *recorder) wrote(w history.Write) {
 	r.mu.Lock()
@@ -56,7 +46,7 @@ func (r *recorder) wrote(w history.Write) {
 	r.history.Writes = append(r.history.Writes, w)
 	if w.Version > 0 {
 		r.newest = max(r.newest, w.Version)
-		r.observe(w.Version)
+		r.observed = append(r.observed, w.Version)
 	}
 	close(r.nextWrite)
 	r.nextWrite = make(chan struct{})
@@ -73,7 +63,7 @@ func (r *recorder) listed(kind string, read history.Read) {
 	if n := len(read.Stream); n > 0 {
 		r.tally(kind).answered(read.Stream[n-1].Source)
 	} else {
-		r.observe(read.Pages[0].Version)
+		r.observed = append(r.observed, read.Pages[0].Version)
 	}
 }
 
@@ -119,6 +109,9 @@ func (r *recorder) newestVersion() uint64 {
 	defer r.mu.Unlock()
 	return r.newest
 }
+
+// maxObserved is how many of the observed versions reads ask for.
+const maxObserved = 300
 
 // someVersion returns one of the last observed versions, 0 if there is none.
 func (r *recorder) someVersion(rnd *rand.Rand) uint64 {

@@ -36,7 +36,6 @@ func TestPromisesHoldAfterARestoreOfEtcd(t *testing.T) {
 	d := &discardedHistory{}
 	results := scenario{name: "restore", seed: *seed, loads: []load{restoreLoad}, config: config, before: d.make, during: d.judge}.run(t)
 	for _, r := range results {
-		t.Log(r.summary())
 		r.judge(t)
 	}
 }

@@ -22,7 +22,6 @@ func TestPromisesHoldThroughTwoTiers(t *testing.T) {
 		e.awaitReads(t, tierReads)
 	}}.run(t)
 	for _, r := range results {
-		t.Log(r.summary())
 		r.judge(t)
 	}
 }
