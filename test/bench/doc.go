@@ -42,8 +42,7 @@
 // the cache, also after a restart, and what the watches cost while nothing happens.
 //
 // --projections runs only informers of client-go that keep some fields of all pods, and watches of them while kubelets report the
-// conditions of pods: the bytes, the heap of an informer, and the CPU of both sides. It also runs the informers of a tenant that may
-// read 30 of 400 namespaces, at the apiserver one by one, at Sluice across.
+// conditions of pods: the bytes, the heap of an informer, and the CPU of both sides.
 //
 // --scale runs only other measurements, in sections that each have their own control plane, whose objects
 // are written straight into etcd: "cluster" has 100,000 pods and 300,000 ConfigMaps, and measures the time

@@ -74,7 +74,6 @@ func costs(ctx context.Context, o *options, r *report) {
 		}
 		if o.projected {
 			w.projections(ctx, r)
-			w.tenants(ctx, r)
 			return
 		}
 		if !o.proofs {

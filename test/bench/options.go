@@ -135,8 +135,7 @@ func (o *options) define(f flags, times, updates int) {
 	f.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
 	f.BoolVar(&o.abuse, "abuse", false,
 		"measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
-	f.BoolVar(&o.projected, "projections", false,
-		"measure only projected informers and watches, and the informers of a tenant with 30 of 400 namespaces")
+	f.BoolVar(&o.projected, "projections", false, "measure only projected informers and watches")
 	f.number(&o.users, "users", 5_000, 200, "users beside the abusive one")
 	f.number(&o.agents, "agents", 10_000, 500, "agents of the crowd, each with a connection, for --abuse")
 	f.DurationVar(&o.turns, "turns", 0,

@@ -26,7 +26,6 @@ const (
 	stalledTable = "stalled watches"
 
 	projectionTable = "projections"
-	tenantTable     = "tenants"
 )
 
 // table is a table of the printed report.
@@ -113,12 +112,6 @@ var tables = []table{
 		"|list|first|next|informer||client|watches|each update||clients'|peak RSS MB|informer's heap, 2 MB a block\n" +
 			"|MB|CPU ms|CPU ms|MB received|heap MB|CPU ms|events|bytes|CPU us|CPU us|sluice|",
 		projectionCells,
-	},
-	{
-		tenantTable,
-		"20 clients of a||watches|requests|synced|apiserver's|Sluice's|each update: apiserver's|Sluice's\n" +
-			"||||after s|CPU s|CPU s|CPU ms|CPU ms",
-		tenantCells,
 	},
 }
 

@@ -83,7 +83,8 @@ type env struct {
 	directly, through string // kubeconfigs
 }
 
-func newEnv(t *testing.T) *env {
+// newEnv starts a Sluice with a configuration file; "" means none.
+func newEnv(t *testing.T, config string) *env {
 	t.Helper()
 	e := &env{plane: plane}
 	var direct, upstream *rest.Config
@@ -93,7 +94,7 @@ func newEnv(t *testing.T) *env {
 	if err := harness.WriteKubeconfig(e.directly, direct); err != nil {
 		t.Fatal(err)
 	}
-	e.sluice = plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Upstream: upstream})
+	e.sluice = plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Upstream: upstream})
 	e.through = e.sluice.Kubeconfig(t, "admin")
 	return e
 }

@@ -35,7 +35,7 @@ const stateMetricsVersion, k9sVersion = "v2.20.0", "v0.51.0"
 
 var readers = []peer{
 	{"kube-state-metrics", "kube-state-metrics", stateMetricsVersion, nil,
-		ofModule("k8s.io/kube-state-metrics/v2", stateMetricsVersion), kubeStateMetrics},
+		ofModule("k8s.io/kube-state-metrics/v2", stateMetricsVersion), stateMetricsOfAll},
 	{"Prometheus, service discovery", "prometheus", "v0.316.0", nil, goProgram("prometheus"), asked},
 	{"Argo CD, gitops-engine", "gitops-engine", "20260914", nil, goProgram("gitops-engine"), asked},
 	{"JavaScript client", "javascript", "1.4.0", []string{"node", "npm"}, javascript, nodeProgram},
@@ -51,7 +51,7 @@ func TestPeersShowTheSameThroughSluice(t *testing.T) {
 			p.require(t)
 			defer clean(t)
 			atRest() // before anything reads
-			program, e := p.build(t), newEnv(t)
+			program, e := p.build(t), newEnv(t, "")
 			var directly, through costs
 			before := p.start(t, program, e.directly)
 			change(t, marks("started")...)
@@ -98,6 +98,18 @@ type costs struct {
 }
 
 func (c costs) String() string { return c.start.String() + " | " + size(c.start.bytes+c.hour) }
+
+// wait waits until a peer shows what was made last.
+func (s shows) wait(t *testing.T, mark string) {
+	t.Helper()
+	harness.Eventually(t, "it shows "+mark, func() error {
+		out, err := s.output()
+		if err == nil && !strings.Contains(out, mark) {
+			err = fmt.Errorf("no %s in %d bytes", mark, len(out))
+		}
+		return err
+	})
+}
 
 // same waits until two peers show the same, and with it what was made last.
 func same(t *testing.T, a, b shows, mark string) {

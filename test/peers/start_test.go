@@ -16,14 +16,17 @@ import (
 // debianPython is the Python that has Debian's python3-kubernetes.
 const debianPython = "/usr/bin/python3"
 
-// kubeStateMetrics starts kube-state-metrics with metrics of a custom resource, whose definition comes and goes.
-func kubeStateMetrics(t *testing.T, program, kubeconfig string) shows {
+// stateMetricsOfAll starts kube-state-metrics with metrics of a custom resource, whose definition comes and goes.
+func stateMetricsOfAll(t *testing.T, program, kubeconfig string) shows {
+	return kubeStateMetrics(t, program, kubeconfig, "--custom-resource-state-config-file="+filepath.Join("testdata", "kube-state-metrics.yaml"))
+}
+
+func kubeStateMetrics(t *testing.T, program, kubeconfig string, args ...string) shows {
 	address := freeAddress(t)
 	host, port, _ := net.SplitHostPort(address)
 	_, telemetry, _ := net.SplitHostPort(freeAddress(t))
-	p := start(t, program, "--kubeconfig="+kubeconfig,
-		"--host="+host, "--port="+port, "--telemetry-host="+host, "--telemetry-port="+telemetry,
-		"--custom-resource-state-config-file="+filepath.Join("testdata", "kube-state-metrics.yaml"), "--metric-labels-allowlist=*=[*]")
+	p := start(t, program, append(args, "--kubeconfig="+kubeconfig, "--host="+host, "--port="+port,
+		"--telemetry-host="+host, "--telemetry-port="+telemetry, "--metric-labels-allowlist=*=[*]")...)
 	output := func() (string, error) {
 		page, err := get("http://" + address + "/metrics")
 		return sorted(page, "\n"), err
@@ -107,7 +110,7 @@ func pythonProgram(t *testing.T, program, kubeconfig string) shows {
 
 // k9s starts k9s twice, since it shows one kind at a time: it loses keys that would turn it to another while it starts.
 func k9s(t *testing.T, program, kubeconfig string) shows {
-	services, pods := k9sView(t, program, kubeconfig, "services"), k9sView(t, program, kubeconfig, "pods")
+	services, pods := k9sView(t, program, kubeconfig, "services", namespace), k9sView(t, program, kubeconfig, "pods", namespace)
 	output := func() (string, error) {
 		above, err := services.output()
 		if err != nil {
@@ -122,9 +125,9 @@ func k9s(t *testing.T, program, kubeconfig string) shows {
 // age is the last column of a screen of k9s, which is as old as the screen.
 var age = regexp.MustCompile(`(\d+[smhd])+ *│\n`)
 
-// k9sView starts k9s with a view in a terminal of its own, and shows the screen without its first line, which has the
+// k9sView starts k9s with a view of a namespace in a terminal of its own, and shows the screen without its first line, which has the
 // load of the cluster, and without ages.
-func k9sView(t *testing.T, program, kubeconfig, view string) shows {
+func k9sView(t *testing.T, program, kubeconfig, view, namespace string) shows {
 	t.Helper()
 	dir := t.TempDir()
 	tmux := func(args ...string) (string, error) {

@@ -14,6 +14,7 @@ import (
 
 // Link is a TCP proxy to one address. Its methods may be used concurrently.
 type Link struct {
+	Accepted atomic.Int64 // connections
 	Answered atomic.Int64 // bytes that the server has sent
 
 	target   string
@@ -54,6 +55,7 @@ func (l *Link) run() {
 			reset(client)
 			continue
 		}
+		l.Accepted.Add(1)
 		l.running.Go(func() { l.forward(client) })
 	}
 }

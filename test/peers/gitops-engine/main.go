@@ -1,4 +1,5 @@
-// Command gitops-engine runs the cluster cache of Argo CD with a kubeconfig. For each line of its input it prints the
+// Command gitops-engine runs the cluster cache of Argo CD with a kubeconfig, for some namespaces if their names follow,
+// separated by commas. For each line of its input it prints the
 // resources that it knows, in one line. It ends with its input.
 package main
 
@@ -17,19 +18,24 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	var namespaces []string
+	if len(os.Args) > 2 && os.Args[2] != "" {
+		namespaces = strings.Split(os.Args[2], ",")
+	}
+	if err := run(os.Args[1], namespaces); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(kubeconfig string) error {
+func run(kubeconfig string, namespaces []string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Burst = 50, 100 // as Argo CD sets them
-	known := cache.NewClusterCache(config, cache.SetPopulateResourceInfoHandler(digest))
+	known := cache.NewClusterCache(config, cache.SetPopulateResourceInfoHandler(digest), cache.SetNamespaces(namespaces),
+		cache.SetRespectRBAC(cache.RespectRbacNormal))
 	if err := known.EnsureSynced(); err != nil {
 		return err
 	}
