@@ -121,8 +121,8 @@ func (n *Node) streamsReachContainers(t *testing.T, sluice *harness.Sluice) {
 	t.Run("kubectl", func(t *testing.T) { n.kubectlReachesContainers(t, sluice, namespace) })
 }
 
-// throughProxy returns the configuration of a client that uses the address of the apiserver, and Sluice as
-// its HTTP proxy.
+// throughProxy returns the configuration of a client that uses the address at which Sluice reaches the apiserver, and Sluice
+// as its HTTP proxy.
 func (n *Node) throughProxy(t *testing.T, sluice *harness.Sluice) *rest.Config {
 	t.Helper()
 	proxy, err := url.Parse(sluice.Proxy)
@@ -130,7 +130,7 @@ func (n *Node) throughProxy(t *testing.T, sluice *harness.Sluice) *rest.Config {
 		t.Fatal(err)
 	}
 	config := sluice.RESTConfig("admin")
-	config.Host, config.Proxy = n.URL, http.ProxyURL(proxy)
+	config.Host, config.Proxy = strings.Replace(n.URL, nodeIP, routedIP, 1), http.ProxyURL(proxy)
 	return config
 }
 
