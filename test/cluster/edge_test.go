@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -30,16 +29,6 @@ type edge struct {
 	ca      string // what clients must trust, in PEM
 }
 
-// path returns a path in the repository.
-func path(t *testing.T, elem ...string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(append([]string{root}, elem...)...)
-}
-
 // guide returns the blocks of the guide that need a node.
 func (n *Node) guide(t *testing.T) *harness.Guide {
 	t.Helper()
@@ -48,17 +37,23 @@ func (n *Node) guide(t *testing.T) *harness.Guide {
 		"KUBECACHEDIR="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 }
 
-// prepareEdge makes the namespace and the serving certificate.
-func (n *Node) prepareEdge(t *testing.T) edge {
+// newEdge runs a block of the guide, which makes the namespace and the CA.
+func (n *Node) newEdge(t *testing.T, block string) edge {
 	t.Helper()
 	e := edge{Node: n, k: newKubectl(t, n.Kubeconfig("admin")), guide: n.guide(t)}
-	e.guide.Run("edge-certificate")
-	m, err := n.Client("admin").CoreV1().ConfigMaps(edgeNamespace).Get(t.Context(), "sluice-ca", metav1.GetOptions{})
+	e.guide.Run(block)
+	e.ca = n.ca(t)
+	return e
+}
+
+// ca returns the CA of the Service.
+func (n *Node) ca(t *testing.T) string {
+	t.Helper()
+	secret, err := n.Client("admin").CoreV1().Secrets(edgeNamespace).Get(t.Context(), "sluice-ca", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.ca = m.Data["ca.crt"]
-	return e
+	return string(secret.Data["ca.crt"])
 }
 
 // waitReady waits until as many gateways as the Deployment wants are ready, and no others are left, and
@@ -69,11 +64,7 @@ func (e *edge) waitReady(t *testing.T) (gateways []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := e.Client("admin").CoreV1().Services(edgeNamespace).Get(t.Context(), "sluice", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.address = service.Spec.ClusterIP
+	e.address = e.k.clusterIP(edgeNamespace, "sluice")
 	return adminAddresses(e.waitPodsReady(t, edgeNamespace, edgePods, int(*deployment.Spec.Replicas)), "9443")
 }
 
@@ -104,12 +95,8 @@ func (e *edge) crash(t *testing.T) {
 }
 
 // publishCA writes the CA where the component client expects it.
-func (e *edge) publishCA(t *testing.T, namespace string) {
-	t.Helper()
-	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "sluice-ca"}, Data: map[string]string{"ca.crt": e.ca}}
-	if _, err := e.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+func (e *edge) publishCA(namespace string) {
+	e.k.run("create", "configmap", "sluice-ca", "--namespace="+namespace, "--from-literal=ca.crt="+e.ca)
 }
 
 // config returns a user's configuration for the Service.
@@ -122,21 +109,20 @@ func (e *edge) config(user string) *rest.Config {
 
 // The overlays of deploy/kustomize are valid, serve clients from the cache, and leave nothing behind.
 func (n *Node) overlaysServeClients(t *testing.T) {
-	overlays, err := os.ReadDir(path(t, "deploy", "kustomize", "overlays"))
+	overlays, err := os.ReadDir(harness.Path(t, "deploy/kustomize/overlays"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, overlay := range overlays {
 		t.Run(overlay.Name(), func(t *testing.T) {
-			n.overlayServesClients(t, path(t, "deploy", "kustomize", "overlays", overlay.Name()))
+			n.overlayServesClients(t, harness.Path(t, "deploy/kustomize/overlays/"+overlay.Name()))
 		})
 	}
 }
 
 func (n *Node) overlayServesClients(t *testing.T, overlay string) {
 	before := n.objects(t)
-	e := n.prepareEdge(t)
-	e.k.run("apply", "--server-side", "--dry-run=server", "--validate=strict", "--kustomize="+overlay)
+	e := n.newEdge(t, "edge-certificate")
 	ofTheGuide := filepath.Base(overlay) == "edge"
 	if ofTheGuide {
 		e.guide.Run("edge-install")
@@ -189,11 +175,7 @@ func (e *edge) commandsReachPods(t *testing.T) {
 func (e *edge) pluginReachesPods(t *testing.T, user string) {
 	t.Helper()
 	g := harness.NewGuide(t, "docs/operating.md", "test/cluster", e.Kubeconfig(user))
-	program, err := harness.Binary("sluice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program, filepath.Join(g.Dir, "kubectl-sluice")); err != nil {
+	if err := os.Symlink(harness.Program(t, "sluice"), filepath.Join(g.Dir, "kubectl-sluice")); err != nil {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{
@@ -212,7 +194,7 @@ func (e *edge) pluginReachesPods(t *testing.T, user string) {
 // checkClient runs a client whose workload the component client points to the Service.
 func (e *edge) checkClient(t *testing.T, gateways []string) {
 	w := e.newWorkload(t, false)
-	e.publishCA(t, w.namespace)
+	e.publishCA(w.namespace)
 	e.servesFromCache(t, gateways, func() {
 		w.apply(t, w.pointedTo(t, e.address))
 		pod := e.waitPodsReady(t, w.namespace, "app=web", 1)[0]

@@ -23,11 +23,7 @@ func newKubectl(t *testing.T, kubeconfig string, args ...string) kubectl {
 
 func (k kubectl) command(args ...string) *exec.Cmd {
 	k.t.Helper()
-	program, err := harness.Binary("kubectl")
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return exec.CommandContext(k.t.Context(), program, append(k.args, args...)...)
+	return exec.CommandContext(k.t.Context(), harness.Program(k.t, "kubectl"), append(k.args, args...)...)
 }
 
 // run returns the output of a call that must succeed.
@@ -41,6 +37,12 @@ func (k kubectl) run(args ...string) string {
 		k.t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.Bytes())
 	}
 	return string(out)
+}
+
+// clusterIP returns the address of a Service.
+func (k kubectl) clusterIP(namespace, service string) string {
+	k.t.Helper()
+	return k.run("get", "service/"+service, "--namespace="+namespace, "--output=jsonpath={.spec.clusterIP}")
 }
 
 // kubectl's commands for containers work through Sluice; streamsReachContainers has those that upgrade a connection.

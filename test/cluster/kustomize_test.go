@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"sluice/test/harness"
 )
 
 // deployment returns a Deployment of the client under the workload's service account.
@@ -45,7 +47,7 @@ func (w workload) kustomization(t *testing.T, object any, component string) stri
 		t.Fatal(err)
 	}
 	// kustomize takes relative paths only.
-	source, err := filepath.Rel(dir, path(t, "deploy", "kustomize", "components", component))
+	source, err := filepath.Rel(dir, harness.Path(t, "deploy/kustomize/components/"+component))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +62,8 @@ func (w workload) kustomization(t *testing.T, object any, component string) stri
 	return dir
 }
 
-// apply applies a kustomization, after a strict dry run.
+// apply applies a kustomization.
 func (w workload) apply(t *testing.T, dir string) {
 	t.Helper()
-	k := newKubectl(t, w.Kubeconfig("admin"))
-	k.run("apply", "--server-side", "--dry-run=server", "--validate=strict", "--kustomize="+dir)
-	k.run("apply", "--server-side", "--validate=strict", "--kustomize="+dir)
+	newKubectl(t, w.Kubeconfig("admin")).run("apply", "--server-side", "--validate=strict", "--kustomize="+dir)
 }

@@ -82,10 +82,7 @@ const (
 // startPrograms starts the programs that talk to the API, with the server of a kubeconfig.
 func (n *Node) startPrograms(t *testing.T, server string) {
 	t.Helper()
-	program, err := harness.Binary("node")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := harness.Program(t, "node")
 	n.start(t, kubelet, program, kubelet, "--kubeconfig="+n.kubeconfig(t, server, kubelet, "system:node:"+nodeName, "system:nodes"),
 		"--config="+n.write(t, "kubelet.yaml", "kubelet.yaml"), "--hostname-override="+nodeName, "--node-ip="+nodeIP, "--cert-dir="+filepath.Join(n.Dir, "pki"))
 	n.startScheduler(t, server)
@@ -96,11 +93,7 @@ func (n *Node) startPrograms(t *testing.T, server string) {
 
 func (n *Node) startScheduler(t *testing.T, server string) {
 	t.Helper()
-	program, err := harness.Binary("node")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.start(t, scheduler, program, scheduler, "--kubeconfig="+n.kubeconfig(t, server, scheduler, "system:kube-scheduler"),
+	n.start(t, scheduler, harness.Program(t, "node"), scheduler, "--kubeconfig="+n.kubeconfig(t, server, scheduler, "system:kube-scheduler"),
 		"--authentication-skip-lookup", "--cert-dir="+filepath.Join(n.Dir, "pki-scheduler"))
 }
 

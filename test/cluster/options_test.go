@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +14,7 @@ import (
 
 // operators creates or deletes the definitions that the chart's monitoring needs.
 func (n *Node) operators(t *testing.T, verb string) {
-	newKubectl(t, n.Kubeconfig("admin")).run(verb, "--filename="+path(t, "test", "deploy", "testdata", "crds"))
+	newKubectl(t, n.Kubeconfig("admin")).run(verb, "--filename="+harness.Path(t, "test/deploy/testdata/crds"))
 }
 
 // The chart offers the explicit proxy, and serves callers with client certificates from the cache.
@@ -27,11 +25,11 @@ func (e *edge) proxyServesClients(t *testing.T) {
 	gateways := e.waitReady(t)
 
 	w := e.newWorkload(t, false)
-	e.publishCA(t, w.namespace)
+	e.publishCA(w.namespace)
 	e.servesFromCache(t, gateways, func() {
 		e.createPod(t, w.namespace, w.proxied("http://"+e.address+":3128"))
 		pod := e.waitPodsReady(t, w.namespace, "app=proxied", 1)[0]
-		w.checkClient(t, pod, "https://"+e.apiserverAddress(t)+":443")
+		w.checkClient(t, pod, "https://"+e.k.clusterIP("default", "kubernetes")+":443")
 	})
 	if n := e.gauge(t, gateways, "sluice_proxy_connections_total", "decision=intercepted"); n == 0 {
 		t.Error("no connection came through the proxy")
@@ -48,16 +46,6 @@ func (e *edge) proxyServesClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-}
-
-// apiserverAddress returns the address at which pods look for the apiserver.
-func (n *Node) apiserverAddress(t *testing.T) string {
-	t.Helper()
-	service, err := n.Client("admin").CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return service.Spec.ClusterIP
 }
 
 // proxied returns a pod with a client that keeps the address of the apiserver, trusts the CA of
@@ -95,13 +83,7 @@ func (e *edge) rightsCanBeFew(t *testing.T) {
 
 // The chart serves the cluster of a kubeconfig, without a right in its own.
 func (e *edge) servesAnotherCluster(t *testing.T) {
-	kubeconfig, err := os.ReadFile(e.Kubeconfig("sluice"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(e.guide.Dir, "upstream.kubeconfig"), kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e.guide.Shell("cp " + e.Kubeconfig("sluice") + " upstream.kubeconfig")
 	e.guide.Run("chart-upstream")
 	e.k.run("rollout", "status", "--namespace="+edgeNamespace, "deployment/sluice", "--timeout=120s")
 	if out, err := e.k.command("get", "clusterrole/sluice").CombinedOutput(); err == nil {

@@ -44,7 +44,7 @@ func (n *Node) nodeOutlivesOutages(t *testing.T, sluice *harness.Sluice) {
 	namespace := n.Namespace(t)
 	k := newKubectl(t, sluice.Kubeconfig(t, "admin"), "--namespace="+namespace)
 	k.run("create", "deployment", "web", "--image="+clientImage, "--replicas=2", "--port=8080")
-	address := n.createService(t, namespace, "web")
+	address := k.expose(namespace, "web")
 	before := n.runs(t, namespace, 2)
 	n.waitServed(t, address)
 	o.Meanwhile = func() { n.waitServed(t, address) }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,57 +10,35 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/metadata"
-
 	"sluice/test/harness"
 )
 
-// passing are the resources whose objects come and go by themselves.
-var passing = []string{"events", "leases"}
-
-// objects returns every object of the API, as RESOURCE NAMESPACE/NAME.
+// objects returns every object of the API, as KIND NAMESPACE/NAME.
 func (n *Node) objects(t *testing.T) map[string]bool {
 	t.Helper()
-	found, err := n.listObjects(t.Context())
+	found, err := n.listObjects(t)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return found
 }
 
-func (n *Node) listObjects(ctx context.Context) (map[string]bool, error) {
-	lists, err := n.Client("admin").Discovery().ServerPreferredResources()
+func (n *Node) listObjects(t *testing.T) (map[string]bool, error) {
+	k := newKubectl(t, n.Kubeconfig("admin"))
+	names, err := k.command("api-resources", "--verbs=list,delete", "--output=name").Output()
 	if err != nil {
 		return nil, err
 	}
-	client, err := metadata.NewForConfig(n.RESTConfig("admin"))
-	if err != nil {
-		return nil, err
+	resources := slices.DeleteFunc(strings.Fields(string(names)), func(name string) bool { // objects of these come and go by themselves
+		return strings.HasPrefix(name, "events") || strings.HasPrefix(name, "leases.")
+	})
+	out, err := k.command("get", strings.Join(resources, ","), "--all-namespaces",
+		`--output=jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name}{"\n"}{end}`).Output()
+	found := map[string]bool{}
+	for object := range strings.Lines(string(out)) {
+		found[strings.TrimSpace(object)] = true
 	}
-	listable := discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "delete"}}, lists)
-	found := make(map[string]bool)
-	for _, list := range listable {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list.APIResources {
-			if slices.Contains(passing, r.Name) {
-				continue
-			}
-			objects, err := client.Resource(gv.WithResource(r.Name)).List(ctx, metav1.ListOptions{})
-			if err != nil {
-				return nil, fmt.Errorf("list %s: %w", r.Name, err)
-			}
-			for _, o := range objects.Items {
-				found[r.Name+" "+o.Namespace+"/"+o.Name] = true
-			}
-		}
-	}
-	return found, nil
+	return found, err
 }
 
 // nothingLeft waits until the API has only the objects that were there before, and the node runs no container. There must
@@ -69,7 +46,7 @@ func (n *Node) listObjects(ctx context.Context) (map[string]bool, error) {
 func (n *Node) nothingLeft(t *testing.T, before map[string]bool) {
 	t.Helper()
 	harness.Eventually(t, "no object is left behind", func() error {
-		after, err := n.listObjects(t.Context())
+		after, err := n.listObjects(t)
 		if err != nil {
 			return err
 		}

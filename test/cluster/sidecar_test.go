@@ -1,9 +1,7 @@
 package cluster
 
 import (
-	"bytes"
 	"errors"
-	"os/exec"
 	"testing"
 
 	"sluice/test/harness"
@@ -17,7 +15,7 @@ func (n *Node) sidecarServesItsPod(t *testing.T) {
 	for name, everyone := range map[string]bool{"rights in all namespaces": true, "rights in its namespace": false} {
 		t.Run(name, func(t *testing.T) {
 			w := n.newWorkload(t, everyone)
-			w.publishSidecarCertificate(t)
+			w.guide(t).Shell("sluice certificate --name sluice-sidecar-ca --namespace " + w.namespace + " | kubectl apply --filename -")
 			w.apply(t, w.kustomization(t, w.deployment("sidecar"), "sidecar"))
 			pods := n.waitPodsReady(t, w.namespace, "app=web", 1)
 			check := func() { w.checkClient(t, pods[0], "https://127.0.0.1:16443") }
@@ -42,19 +40,4 @@ func (n *Node) followsFromCache(t *testing.T, gateways []string) {
 		}
 		return nil
 	})
-}
-
-// publishSidecarCertificate makes the certificate as the guide says.
-func (w workload) publishSidecarCertificate(t *testing.T) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), path(t, "bin", "sluice"), "certificate", "--cert-dir="+t.TempDir(),
-		"--namespace="+w.namespace, "--name=sluice-sidecar-ca").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	apply := newKubectl(t, w.Kubeconfig("admin")).command("apply", "--filename=-")
-	apply.Stdin = bytes.NewReader(out)
-	if out, err := apply.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 }

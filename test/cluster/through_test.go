@@ -5,10 +5,6 @@ import (
 	"net/http"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"sluice/test/harness"
 )
 
@@ -21,7 +17,7 @@ func (n *Node) nodeWorksThroughSluice(t *testing.T, sluice *harness.Sluice) {
 	namespace := n.Namespace(t)
 	k := newKubectl(t, sluice.Kubeconfig(t, "admin"), "--namespace="+namespace)
 	k.run("create", "deployment", "web", "--image="+clientImage, "--replicas=2", "--port=8080")
-	address := n.createService(t, namespace, "web")
+	address := k.expose(namespace, "web")
 	k.run("rollout", "status", "deployment/web", "--timeout=60s")
 	n.waitServed(t, address)
 
@@ -52,20 +48,11 @@ func (n *Node) watchesComeFromTheCache(t *testing.T, sluice *harness.Sluice) {
 	})
 }
 
-// createService creates a Service for the pods with a label app, and returns its URL.
-func (n *Node) createService(t *testing.T, namespace, app string) string {
-	t.Helper()
-	service, err := n.Client("admin").CoreV1().Services(namespace).Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: app},
-		Spec: corev1.ServiceSpec{
-			Selector: map[string]string{"app": app},
-			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "http://" + service.Spec.ClusterIP
+// expose makes a Service of a Deployment, and returns its URL.
+func (k kubectl) expose(namespace, deployment string) string {
+	k.t.Helper()
+	k.run("expose", "deployment/"+deployment, "--port=80", "--target-port=8080")
+	return "http://" + k.clusterIP(namespace, deployment)
 }
 
 // waitServed waits until a Service answers.

@@ -53,7 +53,6 @@ func (n *Node) newWorkload(t *testing.T, everyone bool) workload {
 type seen struct {
 	Synced  bool
 	Objects map[string]string
-	Error   string
 }
 
 // answer is what a client got for a request.

@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -21,6 +23,12 @@ type Answer struct {
 	Code   int    `json:"code"`
 	Body   string `json:"body"`
 	Server string `json:"server"` // the address that the configuration names
+}
+
+// State is what an informer of ConfigMaps has.
+type State struct {
+	Synced  bool              `json:"synced"`
+	Objects map[string]string `json:"objects"` // resource versions by name
 }
 
 // serve runs the HTTP server until SIGTERM:
@@ -79,10 +87,16 @@ func handleClient(ctx context.Context, mux *http.ServeMux, config *rest.Config) 
 		answer.Code, answer.Body = response.StatusCode, string(body)
 		_ = json.NewEncoder(w).Encode(answer)
 	})
-	watched := newInformer(client, os.Getenv("POD_NAMESPACE"))
-	go watched.run(ctx)
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(os.Getenv("POD_NAMESPACE")))
+	watched := factory.Core().V1().ConfigMaps().Informer()
+	go watched.RunWithContext(ctx)
 	mux.HandleFunc("GET /informer", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(watched.state())
+		state := State{Synced: watched.HasSynced(), Objects: map[string]string{}}
+		for _, o := range watched.GetStore().List() {
+			m := o.(*corev1.ConfigMap)
+			state.Objects[m.Name] = m.ResourceVersion
+		}
+		_ = json.NewEncoder(w).Encode(state)
 	})
 	return nil
 }
