@@ -1,11 +1,8 @@
 package deploy
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,19 +34,17 @@ func TestProcessHasTheMemoryAndTheNamesOfItsPod(t *testing.T) {
 // verifies checks that a client that trusts the CA of a gateway may ask for it by names.
 func verifies(t *testing.T, s *harness.Sluice, names ...string) {
 	t.Helper()
-	ca, err := os.ReadFile(filepath.Join(s.Dir, "ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
 	for _, name := range names {
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{RootCAs: roots, ServerName: name})
+		config := s.RESTConfig("nobody")
+		config.ServerName = name
+		client, err := harness.NewRawClient(config)
 		if err != nil {
-			t.Error(fmt.Errorf("%s: %w", name, err))
-			continue
+			t.Fatal(err)
 		}
-		conn.Close()
+		if _, err := client.Get(t.Context(), "/version", "application/json"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		client.Close()
 	}
 }
 

@@ -25,7 +25,7 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/"+name])
 	flags := []string{"--admin-listen=0.0.0.0:0", "--profiling=false"}
 	gateway := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
-	roles := plane.Client("admin").RbacV1()
+	nobody, roles := gateway.RESTConfig("nobody"), plane.Client("admin").RbacV1()
 	if _, err := roles.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 	others := []string{"/metrics", "/configz", "/api/v1/pods", "/debug/pprof/"}
 	const denied = http.StatusForbidden
 	for page := range pages {
-		if code := status(t, gateway, page); code != denied {
+		if code := status(t, gateway, nobody, page); code != denied {
 			t.Errorf("%s without the role: %d", page, code)
 		}
 	}
@@ -49,18 +49,13 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for page, want := range pages {
-		harness.Eventually(t, page, func() error {
-			if code := status(t, gateway, page); code != want {
-				return fmt.Errorf("%d, want %d", code, want)
-			}
-			return nil
-		})
+		awaitStatus(t, gateway, nobody, page, want)
 	}
 	if page := throughProxy(t, gateway); !strings.Contains(page, "<title>overview – Sluice: ") {
 		t.Errorf("a browser behind kubectl proxy sees %.200s", page)
 	}
 	for _, page := range others {
-		if code := status(t, gateway, page); code != denied && code != http.StatusNotFound {
+		if code := status(t, gateway, nobody, page); code != denied && code != http.StatusNotFound {
 			t.Errorf("%s with the role: %d", page, code)
 		}
 	}
@@ -99,21 +94,30 @@ func throughProxy(t *testing.T, s *harness.Sluice) string {
 // local returns the URL of an admin listener on all addresses.
 func local(s *harness.Sluice) string { return strings.Replace(s.Admin, "[::]", "127.0.0.1", 1) }
 
-// status returns the code of the admin listener's answer to nobody.
-func status(t *testing.T, s *harness.Sluice, path string) int {
+// status returns the code of the admin listener's answer to a caller.
+func status(t *testing.T, s *harness.Sluice, caller *rest.Config, path string) int {
 	t.Helper()
-	cfg := s.RESTConfig("nobody")
-	cfg.Host = local(s)
-	client, err := rest.HTTPClientFor(cfg)
+	client, err := rest.HTTPClientFor(caller)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := client.Get(cfg.Host + path)
+	resp, err := client.Get(local(s) + path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
 	return resp.StatusCode
+}
+
+// awaitStatus waits until the admin listener answers a caller with a code.
+func awaitStatus(t *testing.T, s *harness.Sluice, caller *rest.Config, path string, want int) {
+	t.Helper()
+	harness.Eventually(t, path, func() error {
+		if code := status(t, s, caller, path); code != want {
+			return fmt.Errorf("%d, want %d", code, want)
+		}
+		return nil
+	})
 }
 
 func TestViewerHasTheDocumentedRules(t *testing.T) {
@@ -144,21 +148,7 @@ func TestTokenOfTheServiceMonitorReadsMetricsAndNothingElse(t *testing.T) {
 	}
 	cfg := rest.AnonymousClientConfig(gateway.RESTConfig("nobody"))
 	cfg.BearerToken = strings.TrimSpace(token)
-	client, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for page, want := range map[string]int{"/metrics": http.StatusOK, "/configz": http.StatusForbidden, "/": http.StatusForbidden} {
-		harness.Eventually(t, page, func() error {
-			resp, err := client.Get(local(gateway) + page)
-			if err != nil {
-				return err
-			}
-			resp.Body.Close()
-			if resp.StatusCode != want {
-				return fmt.Errorf("%d, want %d", resp.StatusCode, want)
-			}
-			return nil
-		})
+		awaitStatus(t, gateway, cfg, page, want)
 	}
 }

@@ -39,9 +39,6 @@ func startAt(t *testing.T, apiserver *harness.ControlPlane, flags ...string) *ha
 		if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			_ = s.Client("admin").CoreV1().ConfigMaps("default").Delete(t.Context(), m.Name, metav1.DeleteOptions{})
-		})
 		for _, version := range []string{"0", ""} {
 			o := metav1.ListOptions{ResourceVersion: version, LabelSelector: canary}
 			if _, err := maps.List(t.Context(), o); err != nil {
