@@ -72,7 +72,7 @@ func (d *demo) writeEnv() error {
 		return err
 	}
 	kubeconfig, token := d.file("sluice-admin.kubeconfig"), d.file("token-header")
-	if err := d.sluice.WriteKubeconfig(kubeconfig, "admin"); err != nil {
+	if err := harness.WriteKubeconfig(kubeconfig, d.sluice.RESTConfig("admin")); err != nil {
 		return err
 	}
 	if err := os.WriteFile(token, []byte("Authorization: Bearer "+d.plane.RESTConfig("admin").BearerToken), 0o600); err != nil {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -31,13 +32,43 @@ func (c *ControlPlane) RESTConfig(user string) *rest.Config {
 	return cfg
 }
 
+// clients are the clients of one server.
+type clients struct {
+	config func(user string) *rest.Config
+
+	mu   sync.Mutex // guards raws
+	raws map[string]*RawClient
+}
+
+func newClients(config func(user string) *rest.Config) *clients {
+	return &clients{config: config, raws: map[string]*RawClient{}}
+}
+
 // Client returns a typed client that uses Protobuf, as controllers do.
-func (c *ControlPlane) Client(user string) kubernetes.Interface {
-	cfg := c.RESTConfig(user)
+func (c *clients) Client(user string) kubernetes.Interface {
+	cfg := c.config(user)
 	cfg.ContentType = runtime.ContentTypeProtobuf
-	client, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		panic(fmt.Sprintf("harness: client of %q: %v", user, err))
+	return kubernetes.NewForConfigOrDie(cfg)
+}
+
+// Raw returns the RawClient of a user. All calls share one, which the end of the server closes.
+func (c *clients) Raw(user string) *RawClient {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.raws[user] == nil {
+		raw, err := NewRawClient(c.config(user))
+		if err != nil {
+			panic(fmt.Sprintf("harness: requests of %q: %v", user, err))
+		}
+		c.raws[user] = raw
 	}
-	return client
+	return c.raws[user]
+}
+
+func (c *clients) closeIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.raws {
+		r.Close()
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -50,8 +49,7 @@ type ControlPlane struct {
 	// reserved is the port while the process is down.
 	reserved reservation
 
-	mu   sync.Mutex // guards raws
-	raws map[string]*RawClient
+	*clients
 }
 
 // Start starts a control plane and stops it when the test ends. If the test has failed, it logs the
@@ -73,7 +71,8 @@ func Start(t testing.TB, opts ...Options) *ControlPlane {
 
 // StartMain starts a control plane for all tests of a package, from TestMain, which must call Stop.
 func StartMain(opts ...Options) (*ControlPlane, error) {
-	c := &ControlPlane{raws: make(map[string]*RawClient)}
+	c := &ControlPlane{}
+	c.clients = newClients(c.RESTConfig)
 	if len(opts) > 0 {
 		c.opts = opts[0]
 	}
@@ -193,14 +192,6 @@ func (c *ControlPlane) Stop() error {
 		err = errors.Join(err, os.RemoveAll(c.Dir))
 	}
 	return err
-}
-
-func (c *ControlPlane) closeIdle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.raws {
-		r.Close()
-	}
 }
 
 // Kubeconfig returns the path of a user's kubeconfig.

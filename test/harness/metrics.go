@@ -60,13 +60,10 @@ func (m Metrics) Sum(name string, labels ...string) float64 {
 }
 
 func (s Sample) has(labels []string) bool {
-	for _, label := range labels {
+	return !slices.ContainsFunc(labels, func(label string) bool {
 		name, value, _ := strings.Cut(label, "=")
-		if s.Labels[name] != value {
-			return false
-		}
-	}
-	return true
+		return s.Labels[name] != value
+	})
 }
 
 // Metrics returns some metrics of the apiserver: its whole page takes a second to parse under the race detector.

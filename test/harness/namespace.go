@@ -3,17 +3,14 @@ package harness
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
+	"net/http"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 )
 
 // clearLimit is enough time to delete 10,000 objects.
@@ -56,7 +53,7 @@ func (c *ControlPlane) deleteNamespace(ctx context.Context, client kubernetes.In
 	if err != nil || c.opts.Controllers {
 		return err
 	}
-	if err := c.clear(ctx, client, name); err != nil {
+	if err := c.clear(ctx, name); err != nil {
 		return err
 	}
 	_, err = namespaces.Finalize(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.UpdateOptions{})
@@ -67,45 +64,19 @@ func (c *ControlPlane) deleteNamespace(ctx context.Context, client kubernetes.In
 }
 
 // clear deletes every object in the namespace, as the namespace controller would.
-func (c *ControlPlane) clear(ctx context.Context, client kubernetes.Interface, ns string) error {
-	meta, err := metadata.NewForConfig(c.RESTConfig("admin"))
+func (c *ControlPlane) clear(ctx context.Context, ns string) error {
+	resources, err := c.Resources()
 	if err != nil {
 		return err
 	}
-	resources, err := collections(client)
-	if err != nil {
-		return err
-	}
-	now := int64(0)
 	var errs []error
 	for _, r := range resources {
-		err := meta.Resource(r).Namespace(ns).DeleteCollection(ctx,
-			metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			errs = append(errs, fmt.Errorf("%s: %w", r, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// collections returns the namespaced resources that support deletecollection, except those of groups
-// whose API server does not respond: some tests register such groups.
-func collections(client kubernetes.Interface) ([]schema.GroupVersionResource, error) {
-	lists, err := client.Discovery().ServerPreferredNamespacedResources()
-	if err != nil && len(lists) == 0 {
-		return nil, err
-	}
-	var all []schema.GroupVersionResource
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list.APIResources {
-			if slices.Contains(r.Verbs, "deletecollection") {
-				all = append(all, gv.WithResource(r.Name))
+		if r.API.Namespaced && r.Can("deletecollection") {
+			const now = `{"apiVersion":"v1","kind":"DeleteOptions","gracePeriodSeconds":0}`
+			if a, err := c.Raw("admin").Write(ctx, http.MethodDelete, r.Path(ns), now); err != nil && a.Status != http.StatusNotFound {
+				errs = append(errs, err)
 			}
 		}
 	}
-	return all, nil
+	return errors.Join(errs...)
 }

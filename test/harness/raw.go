@@ -64,21 +64,6 @@ func rawClient(cfg *rest.Config, protocol func(*http.Protocols)) (*http.Client, 
 	}, nil
 }
 
-// Raw returns the RawClient of a user for this control plane. All calls share one; Stop closes it.
-func (c *ControlPlane) Raw(user string) *RawClient {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r, ok := c.raws[user]; ok {
-		return r
-	}
-	r, err := NewRawClient(c.RESTConfig(user))
-	if err != nil {
-		panic(fmt.Sprintf("harness: requests of %q: %v", user, err))
-	}
-	c.raws[user] = r
-	return r
-}
-
 // Open sends a request and returns when it has received the response header, so that the caller can
 // read the body as a stream. The caller must close the body.
 func (r *RawClient) Open(ctx context.Context, q Request) (*http.Response, error) {

@@ -10,11 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -50,8 +48,7 @@ type Sluice struct {
 	log          *os.File
 	cgroup       cgroup // empty without a limit of memory
 
-	mu   sync.Mutex // guards raws
-	raws map[string]*RawClient
+	*clients
 }
 
 // StartSluice starts a gateway and stops it when the test ends. A data race fails the test. If the
@@ -77,7 +74,8 @@ func (c *ControlPlane) StartSluice(t testing.TB, opts ...SluiceOptions) *Sluice 
 // StartSluiceMain starts a gateway for all tests of a package, from TestMain, which must call Stop and
 // fail with its error.
 func (c *ControlPlane) StartSluiceMain(opts ...SluiceOptions) (*Sluice, error) {
-	s := &Sluice{controlPlane: c, raws: make(map[string]*RawClient)}
+	s := &Sluice{controlPlane: c}
+	s.clients = newClients(s.RESTConfig)
 	if len(opts) > 0 {
 		s.opts = opts[0]
 	}
@@ -212,48 +210,14 @@ func (s *Sluice) RESTConfig(user string) *rest.Config {
 	return cfg
 }
 
-// Client returns a typed client for the gateway that uses Protobuf.
-func (s *Sluice) Client(user string) kubernetes.Interface {
-	cfg := s.RESTConfig(user)
-	cfg.ContentType = "application/vnd.kubernetes.protobuf"
-	return kubernetes.NewForConfigOrDie(cfg)
-}
-
-// Raw returns the RawClient of a user for the gateway. All calls share one; Stop closes it.
-func (s *Sluice) Raw(user string) *RawClient {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.raws[user] == nil {
-		raw, err := NewRawClient(s.RESTConfig(user))
-		if err != nil {
-			panic(err) // as RESTConfig for an unknown user
-		}
-		s.raws[user] = raw
-	}
-	return s.raws[user]
-}
-
-func (s *Sluice) closeIdle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.raws {
-		r.Close()
-	}
-}
-
 // Kubeconfig writes a user's kubeconfig for the gateway and returns its path.
 func (s *Sluice) Kubeconfig(t testing.TB, user string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), user+".kubeconfig")
-	if err := s.WriteKubeconfig(path, user); err != nil {
+	if err := WriteKubeconfig(path, s.RESTConfig(user)); err != nil {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// WriteKubeconfig writes a user's kubeconfig for the gateway.
-func (s *Sluice) WriteKubeconfig(path, user string) error {
-	return WriteKubeconfig(path, s.RESTConfig(user))
 }
 
 // WaitForCacheSync makes the gateway cache a resource and waits until the cache is in sync. path is the
