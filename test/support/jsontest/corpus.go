@@ -20,7 +20,11 @@ type File struct {
 // field set.
 func Corpus(t testing.TB) []File {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(CorpusDir(t), "*.json"))
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
+	if err != nil {
+		t.Fatalf("locate k8s.io/api: %v", err)
+	}
+	paths, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "testdata", "HEAD", "*.json"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
@@ -38,14 +42,4 @@ func Corpus(t testing.TB) []File {
 		files = append(files, File{Name: name, JSON: compact.Bytes()})
 	}
 	return files
-}
-
-// CorpusDir returns the path of k8s.io/api/testdata/HEAD in the module cache.
-func CorpusDir(t testing.TB) string {
-	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
-	if err != nil {
-		t.Fatalf("locate k8s.io/api: %v", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "testdata", "HEAD")
 }

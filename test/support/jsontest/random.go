@@ -53,15 +53,6 @@ func Random(r *rand.Rand, depth int) []byte {
 	return b
 }
 
-// RandomObject is Random with an object at the top level.
-func RandomObject(r *rand.Rand, depth int) []byte {
-	b, err := json.Marshal(object(r, depth))
-	if err != nil {
-		panic(fmt.Sprint("random object: ", err))
-	}
-	return b
-}
-
 func value(r *rand.Rand, depth int) any {
 	n := 10
 	if depth <= 0 {
