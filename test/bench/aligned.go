@@ -27,9 +27,8 @@ func (a *aligned) flush() { _ = a.w.Flush() } // nothing can be done about a clo
 // none is the cell of a missing measurement.
 const none = "-"
 
-func seconds(s float64) string { return figure("%.3f", s) }
-func millis(s float64) string  { return figure("%.1f", s*1e3) }
-func micros(s float64) string  { return figure("%.1f", s*1e6) }
+func millis(s float64) string { return figure("%.1f", s*1e3) }
+func micros(s float64) string { return figure("%.1f", s*1e6) }
 
 func megabytes[T int64 | float64](n T) string { return figure("%.1f", float64(n)/1e6) }
 

@@ -17,8 +17,6 @@ import (
 
 const (
 	attackCommand = "attack" // the argument that makes this program the attackers' child process
-	// attackLimit is how long an attack lasts at most.
-	attackLimit = 35 * time.Second
 	// attackWarmUp precedes what victims see of an attack, and attackWindow is how long their requests start.
 	attackWarmUp, attackWindow = 4 * time.Second, 14 * time.Second
 	quietWindow                = 5 * time.Second
@@ -26,7 +24,7 @@ const (
 
 // attacks measures what victims see of each attack, at the apiserver and at a new Sluice with default limits each.
 func (w *world) attacks(ctx context.Context, r *report) {
-	all := slices.DeleteFunc(abuse.Attacks(), func(a abuse.Attack) bool { return !w.only.matches("attack " + a.Name) })
+	all := slices.DeleteFunc(abuse.Attacks(), func(a abuse.Attack) bool { return !w.only.MatchString("attack " + a.Name) })
 	if len(all) == 0 {
 		return
 	}
@@ -43,9 +41,12 @@ func (w *world) attacks(ctx context.Context, r *report) {
 	}
 }
 
+// limitedMemory is the memory that a cgroup leaves a Sluice.
+const limitedMemory = 1 << 30
+
 // attackInTurns measures all attacks at one Sluice, again and again. It fails if Sluice ends meanwhile.
 func (w *world) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identities, r *report) {
-	w.withCachedPods(ctx, harness.SluiceOptions{Memory: w.memory}, func(t *target) {
+	w.withCachedPods(ctx, harness.SluiceOptions{Memory: limitedMemory}, func(t *target) {
 		for end := time.Now().Add(w.turns); time.Now().Before(end); {
 			for _, a := range all {
 				w.attackAt(ctx, &a, t, ids, r)
@@ -71,19 +72,17 @@ func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *i
 	before := t.proc.resident()
 	quiet := watchAll(ctx, victims, quietWindow)
 	t.proc.resetPeak()
-	c := startOrder(attackCommand, attackOrder{a.Name, *abuseTarget(t), ids.attackers(a.By)})
+	end := startAttack(a, t, ids.attackers(a.By))
 	slept(ctx, attackWarmUp)
 	during := watchAll(ctx, slices.Concat(victims, beside), attackWindow)
-	var answers abuse.Tally
-	if err := errors.Join(c.stop(&answers), ctx.Err()); err != nil {
-		check(fmt.Errorf("%s at the %s: %w", a.Name, t.name, err))
-	}
+	answers := end()
+	check(ctx.Err())
 	peak := t.proc.peak()
 	for i, v := range victims {
 		row := newRow(attackTable, a.What)
 		row.What, row.Target = v.name, t.name
 		quiet[i].RSS, during[i].Peak = before, peak
-		row.By[quietly], row.By[attacked], row.By[attackCommand] = quiet[i], during[i], &figures{Counts: tallyOf(answers)}
+		row.By[quietly], row.By[attacked], row.By[attackCommand] = quiet[i], during[i], &figures{Counts: answers}
 		if beside != nil {
 			row.By[meanwhile] = during[len(victims)+i]
 		}
@@ -106,15 +105,6 @@ func (r *report) addAttack(row *row) {
 	r.add(row)
 }
 
-// tallyOf returns the counts of attackers.
-func tallyOf(answers abuse.Tally) tally {
-	t := tally{}
-	for answer, n := range answers {
-		t[answer] = float64(n)
-	}
-	return t
-}
-
 // watchAll watches victims at the same time.
 func watchAll(ctx context.Context, victims []victim, during time.Duration) []*figures {
 	all := make([]*figures, len(victims))
@@ -124,13 +114,6 @@ func watchAll(ctx context.Context, victims []victim, during time.Duration) []*fi
 	}
 	running.Wait()
 	return all
-}
-
-// attackOrder is what the attackers' process reads from stdin.
-type attackOrder struct {
-	Name   string
-	Target abuse.Target
-	Tokens []string
 }
 
 // abuseTarget describes a target to attackers.
@@ -145,18 +128,43 @@ func abuseTarget(t *target) *abuse.Target {
 	return to
 }
 
-// runAttack runs in the child process and attacks until stdin ends.
+// attackOrder is what the attackers' process reads from stdin.
+type attackOrder struct {
+	Name   string
+	Target *abuse.Target
+	Tokens []string
+}
+
+// startAttack attacks from a child process until the returned function is called, which returns how it was answered.
+func startAttack(a *abuse.Attack, t *target, tokens []string) (end func() tally) {
+	c := startChild(attackCommand)
+	if err := json.NewEncoder(c.stdin).Encode(attackOrder{a.Name, abuseTarget(t), tokens}); err != nil {
+		check(errors.Join(err, c.stop()))
+	}
+	return func() (answers tally) {
+		_ = c.stdin.Close()
+		err := json.NewDecoder(c.out).Decode(&answers)
+		check(errors.Join(err, c.stop()))
+		return answers
+	}
+}
+
+// runAttack runs in the child process.
 func runAttack(ctx context.Context, _ []string, stdin io.Reader, out io.Writer) {
 	var order attackOrder
-	ctx, cancel := takeOrder(ctx, stdin, &order)
+	in := json.NewDecoder(stdin)
+	check(in.Decode(&order))
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ctx, end := context.WithTimeout(ctx, attackLimit)
-	defer end()
-	all := abuse.Attacks()
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, io.MultiReader(in.Buffered(), stdin))
+	}()
+	all := append(abuse.Attacks(), abuser)
 	i := slices.IndexFunc(all, func(a abuse.Attack) bool { return a.Name == order.Name })
 	if i < 0 {
 		check(fmt.Errorf("no attack %q", order.Name))
 	}
-	answers, err := all[i].Attack(ctx, &order.Target, order.Tokens)
+	answers, err := all[i].Attack(ctx, order.Target, order.Tokens)
 	check(errors.Join(err, json.NewEncoder(out).Encode(answers)))
 }

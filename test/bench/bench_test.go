@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain lets the test binary run as its child processes, as the program does.
@@ -23,21 +25,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runBench runs the program with --quick and other flags, and returns its report.
-func runBench(t *testing.T, flags ...string) *report {
+// runBench measures with --quick, other flags, and sizes that a function sets, and returns the report as it is saved.
+func runBench(t *testing.T, sizes func(*options), flags ...string) *report {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "report.json")
-	var out bytes.Buffer
-	if err := run(t.Context(), append([]string{"--quick", "--json=" + file}, flags...), &out); err != nil {
-		t.Fatal(err)
-	}
-	t.Log("\n" + out.String())
-	text, err := os.ReadFile(file)
+	o, err := parseOptions(append([]string{"--quick", "--json=" + filepath.Join(t.TempDir(), "report.json")}, flags...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &report{}
-	if err := json.Unmarshal(text, r); err != nil {
+	o.idle = 100 * time.Millisecond
+	sizes(o)
+	measured, err := bench(t.Context(), o)
+	var out bytes.Buffer
+	measured.print(&out)
+	t.Log("\n" + out.String())
+	if err := errors.Join(err, measured.save(o.json)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := loadReport(o.json)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -45,14 +50,9 @@ func runBench(t *testing.T, flags ...string) *report {
 
 // TestBenchReportsEveryCase checks the program, not the speed of the servers.
 func TestBenchReportsEveryCase(t *testing.T) {
-	r := runBench(t, "--pods=50", "--clients=3", "--churn=0,50", "--watchers="+fmt.Sprint(streams+1), "--updates=4", "--consistent-lists=2", "--gets=2",
-		"--sizes=40", "--readers=2,20", "--watches=json,cbor", "--encodings=identity,gzip,zstd", "--window=1ms", "--idle=100ms")
-	checkRows(t, r, map[string]int{
-		listTable: 5*3*2 + 3, watchTable: 2 * 2, latencyTable: 4, proofTable: 2 * 2 * len(proofShapes), idleTable: 2,
-	})
-	if len(r.Goals) != len(goals) {
-		t.Errorf("%d goals in the report", len(r.Goals))
-	}
+	r := runBench(t, func(o *options) { o.clients, o.readers, o.window = []int{3}, []int{2, 20}, time.Millisecond },
+		"--pods=50", "--watchers="+fmt.Sprint(streams+1), "--updates=4")
+	checkRows(t, r, map[string]int{listTable: 3 * 2, watchTable: 2, proofTable: 2 * 2 * len(proofShapes), idleTable: 2})
 }
 
 // checkRows checks that the tables have so many rows, and no other table has one, and checks each row.
@@ -64,8 +64,7 @@ func checkRows(t *testing.T, r *report, want map[string]int) {
 		}
 	}
 	check := map[string]func(*testing.T, *row){
-		listTable: checkList, watchTable: checkWatch, latencyTable: checkLatency, proofTable: checkProof,
-		syncTable: checkSync, readTable: checkRead,
+		listTable: checkList, watchTable: checkWatch, proofTable: checkProof, syncTable: checkSync,
 	}
 	for _, row := range r.Rows {
 		if check := check[row.Table]; check != nil {
@@ -76,28 +75,23 @@ func checkRows(t *testing.T, r *report, want map[string]int) {
 
 // TestScaleReportsEverySection checks the program, not the speed of the servers.
 func TestScaleReportsEverySection(t *testing.T) {
-	all, err := parseOptions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := runBench(t, "--scale="+strings.Join(scaleSections, ","), "--pods=2000", "--configmaps=100", "--large-configmaps=20", "--reports=2",
-		"--watchers=20", "--stalled=10", "--updates=12", "--consistent-lists=1", "--idle=100ms")
+	r := runBench(t, func(o *options) { o.large, o.reports, o.repeats = 20, 2, 1 },
+		"--scale="+strings.Join(scaleSections, ","), "--pods=2000", "--watchers=20", "--updates=12")
+	all, _ := parseOptions(nil)
 	checkRows(t, r, map[string]int{
-		syncTable: 5 + 2, readTable: len(readScenarios(all)), atOnceTable: 4 + 2, memoryTable: 2 * 4, stalledTable: 2,
+		syncTable: 5 + 2, listTable: len(readScenarios(all)) + 4, memoryTable: 2 * 4, stalledTable: 2,
 	})
-	scaled := map[string]bool{readTable: true, atOnceTable: true, memoryTable: true, stalledTable: true}
-	for _, g := range r.Goals {
-		for _, want := range goals {
-			if g.Work == want.work && scaled[want.table] && g.Met == "not measured" {
-				t.Errorf("goal %q is not measured", g.Work)
-			}
+	scaled := map[string]bool{memoryTable: true, stalledTable: true}
+	for _, g := range goals {
+		if _, measured := g.worst(r); scaled[g.table] && !measured {
+			t.Errorf("goal %q is not measured", g.work)
 		}
 	}
 }
 
 // TestProjectionsReportEveryClient checks that the fewer fields a client needs the less it is sent.
 func TestProjectionsReportEveryClient(t *testing.T) {
-	r := runBench(t, "--projections", "--pods=50", "--watchers=5", "--updates=3", "--idle=100ms")
+	r := runBench(t, func(*options) {}, "--projections", "--pods=50", "--watchers=5", "--updates=3")
 	checkRows(t, r, map[string]int{projectionTable: 2 * len(fieldSets)})
 	for i, row := range r.rows(projectionTable) {
 		if i%len(fieldSets) == 0 || strings.HasSuffix(r.Rows[i-1].Case, "quiet") {
@@ -116,21 +110,6 @@ func checkSync(t *testing.T, r *row) {
 	}
 }
 
-// checkRead checks that both targets have sent about as much, and that some reads come from the cache.
-func checkRead(t *testing.T, r *row) {
-	t.Helper()
-	a, s := r.of(apiserverName), r.of(sluiceName)
-	if a.Requests == 0 || s.Requests == 0 || s.P99 < s.P50 || s.Source == "" {
-		t.Errorf("%s: %+v, %+v", r.Case, a, s)
-	}
-	if !strings.Contains(r.Case, "gzip") && (s.Bytes < a.Bytes*9/10-100 || s.Bytes > a.Bytes*11/10+100) {
-		t.Errorf("%s: apiserver sent %.0f bytes, sluice %.0f", r.Case, a.Bytes, s.Bytes)
-	}
-	if !strings.Contains(r.Case, "consistent") && !strings.Contains(r.Case, "page") && !strings.HasPrefix(s.Source, fromCache) {
-		t.Errorf("%s: source %s", r.Case, s.Source)
-	}
-}
-
 func checkProof(t *testing.T, r *row) {
 	t.Helper()
 	for _, name := range []string{apiserverName, sluiceName, twoTiersName} {
@@ -140,39 +119,23 @@ func checkProof(t *testing.T, r *row) {
 	}
 }
 
+// checkList checks that all servers have sent about as much, and that Sluice serves any version from the cache.
 func checkList(t *testing.T, r *row) {
 	t.Helper()
-	if r.Source != fromCache {
+	recent := strings.Contains(r.Case, "consistent") || strings.Contains(r.Case, "page")
+	if r.Source == "" || !recent && r.Source != fromCache {
 		t.Errorf("%s: source %s", r.Case, r.Source)
 	}
 	a, s := r.of(apiserverName), r.of(sluiceName)
-	// Updates change lengths, and the bookmark of a streaming list contains the current version.
-	if identity := strings.Contains(r.Case, "list") && strings.Contains(r.Case, "identity"); identity && !strings.Contains(r.Case, "+") && a.Bytes != s.Bytes {
-		t.Errorf("%s: apiserver sent %.0f bytes, sluice %.0f", r.Case, a.Bytes, s.Bytes)
+	differs := a.Bytes/10 + 100
+	if strings.HasPrefix(r.Case, "list ") {
+		differs = 0
 	}
-	for _, coding := range []string{identity, "gzip", "zstd"} {
-		if strings.Contains(r.Case, " "+coding+" ") && s.Coding != coding {
-			t.Errorf("%s: sluice responded in %s", r.Case, s.Coding)
-		}
+	if compressed := strings.Contains(r.Case, "gzip"); (s.Coding == "gzip") != compressed || !compressed && a.Requests > 0 && math.Abs(s.Bytes-a.Bytes) > differs {
+		t.Errorf("%s: apiserver sent %.0f bytes, sluice %.0f in %s", r.Case, a.Bytes, s.Bytes, s.Coding)
 	}
-	for _, name := range []string{apiserverName, sluiceName, floorName} {
-		if f := r.of(name); f.Requests == 0 || f.Bytes == 0 || f.P99 <= 0 || f.Peak == 0 || f.Coding == "" {
-			t.Errorf("%s: %s: %+v", r.Case, name, f)
-		}
-	}
-	if strings.Contains(r.Case, "yaml") && (a.Requests != 1 || r.Note == "") {
-		t.Errorf("%s: %d requests to the apiserver, note %q", r.Case, a.Requests, r.Note)
-	}
-}
-
-func checkLatency(t *testing.T, r *row) {
-	t.Helper()
-	passed := strings.Contains(r.Source, "passed: get-latest (2)")
-	if strings.HasPrefix(r.Case, "get") && !passed || r.Source == "" {
-		t.Errorf("%s: source %s", r.Case, r.Source)
-	}
-	for _, name := range []string{apiserverName, sluiceName, floorName} {
-		if f := r.of(name); f.Requests != 2 || f.P50 <= 0 || f.P99 < f.P50 {
+	for name, f := range r.By {
+		if f.Requests == 0 || f.Bytes == 0 || f.P99 < f.P50 || f.P50 <= 0 || f.Peak == 0 || f.Coding == "" {
 			t.Errorf("%s: %s: %+v", r.Case, name, f)
 		}
 	}
@@ -180,16 +143,12 @@ func checkLatency(t *testing.T, r *row) {
 
 func checkWatch(t *testing.T, r *row) {
 	t.Helper()
-	event := r.of(updateName).Bytes
-	if r.Source != fromCache || event < 4000 {
-		t.Errorf("%s: source %s, events of %.0f bytes", r.Case, r.Source, event)
-	}
 	a, s, floor := r.of(apiserverName), r.of(sluiceName), r.of(floorName)
-	if compressed := strings.Contains(r.Case, " gzip "); (s.Bytes < event/2) != compressed || (floor.Bytes < event/2) != compressed || a.Bytes < event*9/10 {
-		t.Errorf("%s: %.0f bytes by the apiserver, %.0f by sluice, %.0f by the floor of events of %.0f", r.Case, a.Bytes, s.Bytes, floor.Bytes, event)
+	if r.Source != fromCache || a.Bytes < 4000 {
+		t.Errorf("%s: source %s, events of %.0f bytes", r.Case, r.Source, a.Bytes)
 	}
-	if a.Watches != r.Clients+1 || s.Watches != 1 {
-		t.Errorf("%s: %d watches at the apiserver without sluice, %d with it", r.Case, a.Watches, s.Watches)
+	if compressed := strings.Contains(r.Case, " gzip "); (s.Bytes < a.Bytes/2) != compressed || (floor.Bytes < a.Bytes/2) != compressed {
+		t.Errorf("%s: %.0f bytes by sluice, %.0f by the floor of events of %.0f", r.Case, s.Bytes, floor.Bytes, a.Bytes)
 	}
 }
 
@@ -204,8 +163,7 @@ func TestOnlySelectsCases(t *testing.T) {
 }
 
 func TestInvalidOptionsAreErrors(t *testing.T) {
-	for _, arg := range []string{"--formats=xml", "--clients=0", "--watchers=many", "--pods=0", "--watches=yaml", "--streams=xml",
-		"--encodings=br", "--scale=all", "--stalled=0", "--consistent-lists=0", "--only=("} {
+	for _, arg := range []string{"--formats=xml", "--watchers=many", "--pods=0", "--scale=all", "--only=("} {
 		if _, err := parseOptions([]string{arg}); err == nil {
 			t.Errorf("%s is accepted", arg)
 		}

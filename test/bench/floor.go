@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,31 +24,33 @@ const (
 // floor is a child process that serves prepared bytes.
 type floor struct {
 	*child
-	dir string
-	url string
-	raw *harness.RawClient
-
-	token string // of its clients, for the server that it relays to
+	dir    string
+	url    string
+	token  string // of its clients, for the server that it relays to
+	orders *gob.Encoder
+	lines  *bufio.Reader // one when it serves, and one after each order
 }
 
-// startFloor runs this program again as the floor, with variables of its environment. What it has no bytes for it relays to
-// a target, unless that is nil.
-func startFloor(to *target, environment ...string) *floor {
-	f := &floor{dir: must(os.MkdirTemp("", "floor-"))}
-	args := []string{floorCommand, f.dir}
-	if to != nil {
-		check(rest.LoadTLSFiles(to.config))
-		ca := filepath.Join(f.dir, "upstream.crt")
-		check(os.WriteFile(ca, to.config.CAData, 0o600))
-		args, f.token = append(args, to.config.Host, ca), to.config.BearerToken
-	}
-	f.child = startChild(environment, args...)
-	line, err := bufio.NewReader(f.out).ReadString('\n')
+// floorOrder is the response at a path, or the next frame for all watchers if the path is empty.
+type floorOrder struct {
+	Path   string
+	Header http.Header
+	Body   []byte
+}
+
+// startFloor runs this program again as the floor. What it has no bytes for it relays to a target.
+func startFloor(to *target) *floor {
+	f := &floor{dir: must(os.MkdirTemp("", "floor-")), token: to.config.BearerToken}
+	check(rest.LoadTLSFiles(to.config))
+	ca := filepath.Join(f.dir, "upstream.crt")
+	check(os.WriteFile(ca, to.config.CAData, 0o600))
+	f.child = startChild(floorCommand, f.dir, to.config.Host, ca)
+	f.orders, f.lines = gob.NewEncoder(f.stdin), bufio.NewReader(f.out)
+	line, err := f.lines.ReadString('\n')
 	if err != nil {
 		check(errors.Join(fmt.Errorf("floor: %w", err), f.stop()))
 	}
 	f.url = strings.TrimSpace(line)
-	f.raw = must(harness.NewRawClient(f.target().config))
 	return f
 }
 
@@ -58,36 +60,14 @@ func (f *floor) target() *target {
 }
 
 // put sets the response at a path.
-func (f *floor) put(ctx context.Context, path string, a *harness.Response) {
-	f.do(ctx, harness.Request{Method: http.MethodPut, Path: path, Header: contentOf(a.Header), Body: a.Body})
-}
+func (f *floor) put(path string, a *harness.Response) { f.order(floorOrder{path, a.Header, a.Body}) }
 
 // send makes the floor send a frame to all its watchers.
-func (f *floor) send(ctx context.Context, frame []byte) {
-	f.do(ctx, harness.Request{Method: http.MethodPost, Path: floorWatch, Body: frame})
+func (f *floor) send(frame []byte) { f.order(floorOrder{Body: frame}) }
+
+func (f *floor) order(o floorOrder) {
+	check(f.orders.Encode(o))
+	must(f.lines.ReadString('\n'))
 }
 
-// release makes the floor return memory to the operating system, as Sluice does by itself.
-func (f *floor) release(ctx context.Context) {
-	f.do(ctx, harness.Request{Method: http.MethodDelete, Path: floorWatch})
-}
-
-func (f *floor) do(ctx context.Context, q harness.Request) { must(f.raw.Do(ctx, q)) }
-
-// contentOf returns the fields of a header that describe the body.
-func contentOf(h http.Header) http.Header {
-	content := http.Header{}
-	for _, name := range []string{"Content-Type", "Content-Encoding"} {
-		if v := h[name]; v != nil {
-			content[name] = v
-		}
-	}
-	return content
-}
-
-func (f *floor) stop() error {
-	if f.raw != nil {
-		f.raw.Close()
-	}
-	return errors.Join(f.child.stop(nil), os.RemoveAll(f.dir))
-}
+func (f *floor) stop() error { return errors.Join(f.child.stop(), os.RemoveAll(f.dir)) }

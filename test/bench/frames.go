@@ -4,11 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-
-	"github.com/fxamacker/cbor/v2"
 )
 
 // longestFrame bounds an event of a watch, in bytes.
@@ -42,19 +39,6 @@ func splitFrames(data []byte, _ bool) (int, []byte, error) {
 		return 0, nil, nil
 	}
 	return splitAt(data, 4+int(binary.BigEndian.Uint32(data)))
-}
-
-// splitItems splits a CBOR sequence (RFC 8742).
-func splitItems(data []byte, _ bool) (int, []byte, error) {
-	var item cbor.RawMessage
-	rest, err := cbor.UnmarshalFirst(data, &item)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, nil, nil
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	return splitAt(data, len(data)-len(rest))
 }
 
 // splitAt returns the first n bytes as a frame, if there are as many.

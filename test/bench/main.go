@@ -22,7 +22,7 @@ func main() {
 
 // children are the commands that make this program a child process.
 var children = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer){
-	floorCommand: serveFloor, abuserCommand: runAbuser, attackCommand: runAttack,
+	floorCommand: serveFloor, attackCommand: runAttack,
 }
 
 // run is the program. With the command of a child process as the first argument it is that child.
@@ -58,15 +58,14 @@ func bench(ctx context.Context, o *options) (*report, error) {
 	}
 	err := try(func() { measure(ctx, o, r) })
 	r.LoadAtEnd = loadAverage()
-	r.Goals = r.outcomes()
 	return r, err
 }
 
-// costs measures latencies, fan-outs, lists and proofs, or only proofs, or only what abusive users cost.
+// costs measures fan-outs, lists and proofs, or only proofs, or only what abusive users cost.
 func costs(ctx context.Context, o *options, r *report) {
-	of := setting{config: compressedWatches, floor: true, objects: []population{runningPods(o.pods)}}
+	of := setting{config: compressedWatches, floor: true, objects: []population{pods(o.pods, namespaces)}}
 	withWorld(ctx, o, of, func(w *world) {
-		w.awaitSync(ctx, w.sluice)
+		w.awaitSync(ctx, w.cached.sluice)
 		idle := w.rest(ctx)
 		if o.abuse {
 			w.abuses(ctx, r)
@@ -77,7 +76,7 @@ func costs(ctx context.Context, o *options, r *report) {
 			return
 		}
 		if !o.proofs {
-			w.runAll(ctx, r, slices.Concat(latencyScenarios(o), fanOutScenarios(o), listScenarios(o)))
+			w.runAll(ctx, r, slices.Concat(fanOutScenarios(o), listScenarios(o)))
 			end := w.rest(ctx)
 			r.add(&row{Table: idleTable, Case: "after pods are created", By: idle}, &row{Table: idleTable, Case: "at the end", By: end})
 		}

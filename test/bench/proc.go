@@ -74,16 +74,12 @@ func (p proc) lowestPriority() {
 	p.eachThread(func(t procfs.Proc) error { return unix.SchedSetAttr(t.PID, idle, 0) })
 }
 
-// loadAverage returns the machine's load average over one minute; zero if unknown. It shows how
-// much other work the machine did.
+// loadAverage returns the machine's load average over one minute; zero if unknown. It shows how much other work the machine
+// did.
 func loadAverage() float64 {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return 0
+	fs, _ := procfs.NewDefaultFS()
+	if load, err := fs.LoadAvg(); err == nil {
+		return load.Load1
 	}
-	load, err := fs.LoadAvg()
-	if err != nil {
-		return 0
-	}
-	return load.Load1
+	return 0
 }

@@ -54,9 +54,9 @@ func (w *world) projections(ctx context.Context, r *report) {
 			c.format = formatOf(name)
 			c.accept, c.watch = c.accept+c.parameters, c.watch+c.parameters
 			row := newRow(projectionTable, name+" "+c.fields)
-			if w.only.matches(row.Case) {
+			if w.only.MatchString(row.Case) {
 				progress("%s", row.Case)
-				row.Objects, row.Clients = w.pods.count, w.watchers[0]
+				row.Objects, row.Clients = w.pods.count, w.watchers
 				row.By[listed] = c.lists(ctx, w)
 				row.By[holding] = c.informs(ctx, w)
 				row.By[updateName] = c.watches(ctx, w)
@@ -109,14 +109,14 @@ func (c informing) informs(ctx context.Context, w *world) *figures {
 func (c informing) watches(ctx context.Context, w *world) *figures {
 	heartbeats := w.updates - 1
 	events := c.events*heartbeats + 1
-	watching := watching{format: c.format, encoding: identity, watchers: w.watchers[0]}
+	watching := watching{format: c.format, encoding: identity, watchers: w.watchers}
 	got := watching.deliver(ctx, w, w.cached, events, func(*watchers) []time.Time {
 		pace(ctx, w.rate, heartbeats, w.beat)
 		pod := w.paths[w.sequence.Add(1)%int64(len(w.paths))]
-		w.change(ctx, pod, mergePatch, fmt.Appendf(nil, `{"metadata":{"labels":{"bench":"%d-%d"}}}`, start, w.sequence.Load()))
+		w.change(ctx, pod, mergePatch, fmt.Appendf(nil, `{"metadata":{"labels":{"bench":"%d"}}}`, w.sequence.Load()))
 		return make([]time.Time, events)
 	})
-	n := float64(w.updates * w.watchers[0])
+	n := float64(w.updates * w.watchers)
 	return &figures{
 		Requests: events, Bytes: float64(got.bytes) / n, CPU: got.cpu[sluiceName].Seconds() / n, Client: got.client.Seconds() / n,
 		Peak: got.peak[sluiceName],
@@ -127,7 +127,7 @@ func (c informing) watches(ctx context.Context, w *world) *figures {
 func (w *world) beat(ctx context.Context) {
 	n := w.sequence.Add(1)
 	w.change(ctx, w.paths[n%int64(len(w.paths))]+"/status", "application/strategic-merge-patch+json", fmt.Appendf(nil,
-		`{"status":{"conditions":[{"type":"Ready","status":"True","message":"%d-%06d"}]}}`, start, n))
+		`{"status":{"conditions":[{"type":"Ready","status":"True","message":"%06d"}]}}`, n))
 }
 
 // liveHeap returns the memory of the objects of this process that are in use, in bytes.

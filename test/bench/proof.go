@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"sluice/test/harness"
@@ -46,101 +45,84 @@ const (
 	quietRate = 10
 	// busyRate is the number of updates per second of pods.
 	busyRate = 50
-	// enoughTime is the time per target after which no more rounds are needed: shorter cases have too
-	// few of the kernel's units of CPU time.
-	enoughTime = time.Second
+	// enough reads in enoughTime for each target end the rounds: shorter cases have too few of the kernel's units of
+	// CPU time.
+	enough, enoughTime = 20, time.Second
+	// memoryLimit bounds the memory that the lists of one case may take in the apiserver, of which each pod takes podMemory
+	// until its list is written: half of a machine of 24 GB, which the clients and the other servers share.
+	memoryLimit, podMemory = 12 << 30, 8 << 10
 )
 
-// proofScenarios returns the cases of one size of the cluster, in ascending order of readers.
-func proofScenarios(o *options, objects int) []*scenario {
+// proofScenarios returns the cases, in ascending order of readers.
+func proofScenarios(o *options) []*scenario {
 	var all []*scenario
 	for _, shape := range proofShapes {
 		for _, l := range []load{{quietRate, false}, {busyRate, true}} {
-			for _, n := range slices.Sorted(slices.Values(o.readers)) {
-				all = append(all, shape.scenario(o, objects, n, l))
+			for _, n := range o.readers {
+				all = append(all, shape.scenario(o, n, l))
 			}
 		}
 	}
 	return o.selected(all)
 }
 
-func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
+func (p proof) scenario(o *options, readers int, l load) *scenario {
 	p.busy = l.pods
-	rs := reads{query: p.query, window: o.window}
-	warm := map[string]bool{}
-	prefix, suffix := fmt.Sprintf("proof %s %d", p.name, objects), ""
+	name := fmt.Sprintf("proof %s %d x%d", p.name, o.pods, readers)
 	if l.pods {
-		suffix = withChurn("", busyRate)
+		name += fmt.Sprintf(" +%d/s", busyRate)
 	}
 	s := &scenario{
-		table: proofTable, name: fmt.Sprintf("%s x%d%s", prefix, readers, suffix), verb: "LIST", load: l,
-		objects: objects, clients: readers, rounds: o.rounds, enough: enoughProofs,
-		tolerates: func(*target) bool { return true },
+		table: proofTable, name: name, verb: "LIST", load: l,
+		clients: readers, rounds: o.rounds, enough: enoughProofs, tolerant: true,
+		op: reads{query: p.query, window: o.window}.op,
 	}
 	if p.streaming {
 		s.verb = "WATCH"
 	}
 	s.world = func(ctx context.Context, w *world, r *row) []*target {
-		w.priceUpdates(ctx, l)
-		return p.targets(w, s, r, prefix+suffix)
-	}
-	s.op = func(ctx context.Context, w *world, s *scenario, t *target) *sample {
-		if !warm[t.name] {
+		w.priceUpdates(ctx, l.pods)
+		targets := p.targets(w, s, r)
+		for _, t := range targets {
 			t.connect(ctx, readers)
-			p.query(w, t, 0).ask(ctx, t.connections[0])
-			warm[t.name] = true
+			if err := try(func() { p.query(w, t, 0).ask(ctx, t.connections[0]) }); err != nil {
+				r.fail(t.name, err)
+			}
 		}
-		return rs.op(ctx, w, s, t)
+		return targets
 	}
-	s.sum = func(w *world, r *row, all samples) {
+	s.sum = func(_ *world, r *row, all samples) {
 		for target, rounds := range all {
 			r.By[target] = proofFigures(target, rounds)
-		}
-		if f := r.By[apiserverName]; f != nil && f.Requests > 0 {
-			w.fewer[prefix+suffix] = f.Upstream
 		}
 	}
 	return s
 }
 
-// proofs measures consistent reads at every size. It begins with the largest size, so that later
-// sizes only delete pods.
+// proofs measures consistent reads, also at a Sluice whose upstream is the first one.
 func (w *world) proofs(ctx context.Context, r *report) {
-	for _, size := range slices.Backward(slices.Sorted(slices.Values(w.sizes))) {
-		all := proofScenarios(w.options, size)
-		if len(all) == 0 {
-			continue
-		}
-		if w.upper == nil { // a Sluice whose upstream is the first one
-			w.upper = must(w.plane.StartSluiceMain(harness.SluiceOptions{
-				Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice.RESTConfig("sluice"),
-			}))
-			w.tiers = sluiceTarget(twoTiersName, w.upper, user)
-		}
-		next := runningPods(size)
-		w.pods.become(ctx, w.plane, next)
-		w.know(next)
-		w.awaitSync(ctx, w.upper)
-		w.runAll(ctx, r, all)
+	all := proofScenarios(w.options)
+	if len(all) == 0 {
+		return
 	}
+	w.withSluice(twoTiersName, user, harness.SluiceOptions{Upstream: w.cached.sluice.RESTConfig("sluice")}, func(t *target) {
+		w.tiers = t
+		w.awaitSync(ctx, t.sluice)
+		w.runAll(ctx, r, all)
+	})
 }
 
-// targets leaves the apiserver out if the lists would take too much of its memory; the row then has its CPU per
-// read with fewer readers, which is about the same.
-func (p proof) targets(w *world, s *scenario, r *row, family string) []*target {
+// targets leaves the apiserver out if the lists would take too much of its memory.
+func (p proof) targets(w *world, s *scenario, r *row) []*target {
 	others := []*target{w.cached, w.tiers}
 	if s.clients == 1 && !p.streaming {
 		others = append(others, w.bare) // which relays the read
 	}
-	needs := formatOf("protobuf").apiserverMemory * int64(p.selected(w, 0)) * int64(s.clients)
+	needs := podMemory * p.selected(w, 0) * s.clients
 	if p.streaming || p.paged || needs <= memoryLimit {
 		return append([]*target{w.apiserver}, others...)
 	}
 	r.note("apiserver skipped: needs %d GB", needs>>30)
-	if cpu, measured := w.fewer[family]; measured {
-		r.note("its CPU is per read of fewer readers")
-		r.By[apiserverName] = &figures{Upstream: cpu}
-	}
 	return others
 }
 
@@ -175,7 +157,7 @@ func (p proof) query(w *world, _ *target, reader int) query {
 func (p proof) selected(w *world, reader int) int {
 	switch p.scope {
 	case byNamespace:
-		return namespaceSize(w.pods.count, reader%namespaces)
+		return namespaceSize(w.pods.count, namespaces, reader%namespaces)
 	case byNode:
 		return w.onNode[w.node(reader)]
 	}
@@ -211,10 +193,9 @@ func proofFigures(target string, rounds []*sample) *figures {
 		}
 		f.Wall += s.wall.Seconds()
 		f.Charged += s.charged
-		f.Lent += s.lent
 	}
-	if sources := merged(rounds, servedFrom); len(sources) > 0 {
-		f.Source, f.Proofs = sources.String(), merged(rounds, func(s *sample) tally { return s.proofs }).reasons()
+	if sources, proofs := counts(rounds); len(sources) > 0 {
+		f.Source, f.Proofs = sources.String(), proofs.reasons()
 	}
 	return f
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -35,14 +35,12 @@ type query struct {
 	pages  bool            // in Protobuf, until there is no continue token
 	// objects are those that a streaming list or all pages have, with at most so many updates meanwhile.
 	objects, updates int
-	unpack           bool              // decompress a list, as clients do that decode; streaming lists always are
-	keep             io.Writer         // of the body as sent; nil drops it
-	heads            func(http.Header) // sees the header of each response; nil means nothing
+	unpack           bool // decompress a list, as clients do that decode; streaming lists always are
 }
 
 // answer is what a query was answered.
 type answer struct {
-	header   http.Header
+	coding   string
 	bytes    int64 // of the body as sent
 	requests int
 }
@@ -64,26 +62,14 @@ func (q query) ask(ctx context.Context, raw *harness.RawClient) answer {
 
 // fetch sends one request and reads its body, decompressed or as sent.
 func (q query) fetch(ctx context.Context, raw *harness.RawClient, path string, unpack bool, read func(io.Reader)) answer {
-	resp := must(raw.Open(ctx, harness.Request{Path: path, Header: q.header}))
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		check(errors.New(resp.Status))
-	}
-	if q.heads != nil {
-		q.heads(resp.Header)
-	}
-	body := &countedBody{ReadCloser: resp.Body}
-	sent, coding := io.Reader(body), identity
-	if q.keep != nil {
-		sent = io.TeeReader(body, q.keep)
-	}
+	body := open(ctx, raw, path, q.header)
+	defer body.Close()
 	if unpack {
-		coding = codingOf(resp.Header)
+		read(body.unpacked())
+	} else {
+		read(body)
 	}
-	in, release := decompress(sent, coding)
-	defer release()
-	read(in)
-	return answer{resp.Header, body.bytes.Load(), 1}
+	return answer{body.coding, body.bytes.Load(), 1}
 }
 
 // askPages follows continue tokens. A list of another length is an error.
@@ -92,7 +78,7 @@ func (q query) askPages(ctx context.Context, raw *harness.RawClient) (all answer
 	for all.requests == 0 || page.Continue != "" {
 		path := q.path + "&continue=" + url.QueryEscape(page.Continue)
 		a := q.fetch(ctx, raw, path, true, func(body io.Reader) { page = decodePage(body) })
-		all = answer{a.header, all.bytes + a.bytes, all.requests + 1}
+		all = answer{a.coding, all.bytes + a.bytes, all.requests + 1}
 		n += len(page.Items)
 	}
 	if n != q.objects {
@@ -121,10 +107,32 @@ func drain(r io.Reader) {
 	check(err)
 }
 
-// countedBody is a response body that counts what is read of it.
+// countedBody is the body of a response with code 200. It counts what is read of it.
 type countedBody struct {
 	io.ReadCloser
-	bytes atomic.Int64
+	coding string
+	bytes  atomic.Int64
+}
+
+// open sends a request and returns the body of the response.
+func open(ctx context.Context, raw *harness.RawClient, path string, header http.Header) *countedBody {
+	resp := must(raw.Open(ctx, harness.Request{Path: path, Header: header}))
+	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
+		check(errors.New(resp.Status))
+	}
+	return &countedBody{ReadCloser: resp.Body, coding: cmp.Or(resp.Header.Get("Content-Encoding"), identity)}
+}
+
+// unpacked returns the decompressed body, by the package that net/http decompresses with.
+func (b *countedBody) unpacked() io.Reader {
+	switch b.coding {
+	case identity:
+		return b
+	case "gzip":
+		return must(gzip.NewReader(b))
+	}
+	panic(failure{fmt.Errorf("content coding %q", b.coding)})
 }
 
 // Read implements io.Reader.
@@ -134,30 +142,5 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decompress returns a reader of the decompressed content and a function that releases the decoder.
-func decompress(in io.Reader, coding string) (io.Reader, func()) {
-	switch coding {
-	case identity:
-		return in, func() {}
-	case "gzip":
-		return must(gzip.NewReader(in)), func() {}
-	case "zstd":
-		r := must(zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true)))
-		return r, r.Close
-	}
-	panic(failure{fmt.Errorf("content coding %q", coding)})
-}
-
 // identity is the content coding of a response without Content-Encoding.
 const identity = "identity"
-
-// codingOf returns the content coding of a response.
-func codingOf(header interface{ Get(string) string }) string {
-	if c := header.Get("Content-Encoding"); c != "" {
-		return c
-	}
-	return identity
-}
-
-// encodings are the content encodings of lists.
-var encodings = []string{identity, "gzip", "zstd"}

@@ -11,21 +11,19 @@ import (
 
 // report contains all measurements; its JSON contains no ratios.
 type report struct {
-	Date      time.Time  `json:"date"`
-	CPUs      int        `json:"cpus"`
-	Load      float64    `json:"loadAverageAtStart"`
-	LoadAtEnd float64    `json:"loadAverageAtEnd"`
-	Pods      int        `json:"pods"`
-	Rounds    int        `json:"rounds"`
-	Rate      int        `json:"updatesPerSecond"` // in fan-outs
-	Rows      []*row     `json:"rows"`
-	Goals     []*outcome `json:"goals"`
+	Date      time.Time `json:"date"`
+	CPUs      int       `json:"cpus"`
+	Load      float64   `json:"loadAverageAtStart"`
+	LoadAtEnd float64   `json:"loadAverageAtEnd"`
+	Pods      int       `json:"pods"`
+	Rounds    int       `json:"rounds"`
+	Rows      []*row    `json:"rows"`
 }
 
 func newReport(o *options) *report {
 	return &report{
 		Date: time.Now().UTC().Truncate(time.Second), CPUs: runtime.NumCPU(), Load: loadAverage(),
-		Pods: o.pods, Rounds: o.rounds, Rate: o.rate,
+		Pods: o.pods, Rounds: o.rounds,
 	}
 }
 
@@ -68,33 +66,12 @@ func (r *report) rows(table string) (all []*row) {
 
 // print writes the report as aligned text.
 func (r *report) print(out io.Writer) {
-	fmt.Fprintf(out, "%s%d CPUs; load average %.1f before and %.1f after\n", r.sizes(), r.CPUs, r.Load, r.LoadAtEnd)
+	if len(r.rows(syncTable)) == 0 { // which has the number of objects
+		fmt.Fprintf(out, "%d pods, ", r.Pods)
+	}
+	fmt.Fprintf(out, "up to %d rounds, %d CPUs; load average %.1f before and %.1f after\n", r.Rounds, r.CPUs, r.Load, r.LoadAtEnd)
 	for _, t := range tables {
 		t.print(out, r.rows(t.name))
 	}
 	r.printGoals(out)
-}
-
-// sizes returns the number of pods, unless a table has the number of objects, and the number of
-// rounds, if there are any.
-func (r *report) sizes() (text string) {
-	syncs := len(r.rows(syncTable))
-	if syncs == 0 {
-		text = fmt.Sprintf("%d pods, ", r.Pods)
-	}
-	if syncs+len(r.rows(stalledTable)) == 0 || len(r.rows(atOnceTable)) > 0 {
-		text += fmt.Sprintf("up to %d rounds, ", r.Rounds)
-	}
-	return text
-}
-
-func (r *report) printGoals(out io.Writer) {
-	a := newAligned(out, "goals for the default sizes||worst case||\n|goal|without updates|with updates|met")
-	for _, g := range r.Goals {
-		if g.Quiet == none && g.Busy == none {
-			continue // not measured
-		}
-		a.row(g.Work, g.Want, g.Quiet, g.Busy, g.Met)
-	}
-	a.flush()
 }

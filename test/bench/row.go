@@ -31,14 +31,10 @@ const (
 	joining    = "joined"    // those who come
 	serving    = "served"    // from when all have joined
 	returning  = "back"      // after a restart
-	afterwards = "after"     // it
-	updateName = "update"    // updates without readers
+	updateName = "update"    // of objects that are watched
 	listed     = "list"      // lists that are answered
 	holding    = "informer"  // that has all objects
 )
-
-// at names a target at a moment.
-func at(moment, target string) string { return moment + ", " + target }
 
 // figures are what was measured at a target or at a moment.
 type figures struct {
@@ -51,30 +47,22 @@ type figures struct {
 	Own      float64 `json:"sluiceCPUSeconds,omitempty"`   // of all Sluices
 	Share    float64 `json:"cpuShare,omitempty"`           // of a core
 	P50      float64 `json:"p50Seconds,omitempty"`
-	P90      float64 `json:"p90Seconds,omitempty"`
 	P99      float64 `json:"p99Seconds,omitempty"`
 	Seconds  float64 `json:"seconds,omitempty"`
-	Rate     float64 `json:"perSecond,omitempty"`
 	Bytes    float64 `json:"bytes,omitempty"` // as sent
 	Coding   string  `json:"contentEncoding,omitempty"`
 	RSS      int64   `json:"rssBytes,omitempty"`
 	Peak     int64   `json:"peakRSSBytes,omitempty"`
-	// Extra is the peak of resident memory, first response included, minus the memory before.
-	Extra   int64 `json:"extraRSSBytes,omitempty"`
-	Limit   int64 `json:"limitBytes,omitempty"`
-	Watches int   `json:"watches,omitempty"`
-	// Charged is the control plane's time that Sluice charged to the budget of its proofs, and Lent what
-	// it spent beyond it instead of reads that would have cost more, both by its own estimate. Wall is the
-	// time of all rounds.
+	Watches  int     `json:"watches,omitempty"`
+	// Charged is the control plane's time that Sluice charged to the budget of its proofs, by its own estimate. Wall is
+	// the time of all rounds.
 	Charged float64 `json:"chargedSeconds,omitempty"`
-	Lent    float64 `json:"lentSeconds,omitempty"`
 	Wall    float64 `json:"allSeconds,omitempty"`
 	Source  string  `json:"source,omitempty"`
 	Proofs  string  `json:"proofs,omitempty"` // what proved Sluice's state
 	Counts  tally   `json:"counts,omitempty"` // by reason of a failure, answer or kind
 
-	CPUSpread     spread `json:"cpuSpread,omitzero"`
-	SecondsSpread spread `json:"secondsSpread,omitzero"`
+	CPUSpread spread `json:"cpuSpread,omitzero"`
 
 	walls []time.Duration // of the requests that succeeded
 }
@@ -111,6 +99,6 @@ func (f *figures) timed(walls []time.Duration) {
 	f.Requests += len(walls)
 	if len(f.walls) > 0 {
 		sorted := slices.Clone(f.walls)
-		f.P50, f.P90, f.P99 = percentile(sorted, 50).Seconds(), percentile(sorted, 90).Seconds(), percentile(sorted, 99).Seconds()
+		f.P50, f.P99 = percentile(sorted, 50).Seconds(), percentile(sorted, 99).Seconds()
 	}
 }

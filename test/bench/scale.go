@@ -30,23 +30,17 @@ func scale(ctx context.Context, o *options, r *report) {
 		objects []population
 		measure func(context.Context, *world, *report)
 	}{
-		{scaleCluster, []population{pods, smallConfigMaps(o.configMaps)}, scaleOfCluster},
+		{scaleCluster, []population{pods, smallConfigMaps(3 * o.pods)}, scaleOfCluster},
 		{scaleLists, []population{largeConfigMaps(o.large)}, scaleOfLists},
 		{scaleMemory, []population{scaledPods(max(1, o.pods/10))}, scaleOfMemory},
 		{scaleMemory, []population{reports(o.reports)}, scaleOfMemory},
 		{scaleWatches, []population{few}, scaleOfWatches},
 	} {
-		section := s.name
-		if s.name == scaleMemory {
-			if section += "-" + s.objects[0].resource; !o.only.matches(s.objects[0].resource) {
-				continue
-			}
-		}
-		if !slices.Contains(o.scale, s.name) {
+		if !slices.Contains(o.scale, s.name) || s.name == scaleMemory && !o.only.MatchString(s.objects[0].resource) {
 			continue
 		}
 		err := try(func() {
-			withWorld(ctx, o, setting{section: section, objects: s.objects}, func(w *world) {
+			withWorld(ctx, o, setting{scaled: true, objects: s.objects}, func(w *world) {
 				for _, p := range s.objects { // Sluice caches the objects before
 					if row := w.sync(ctx, p); s.name != scaleWatches {
 						r.add(row)
@@ -56,7 +50,7 @@ func scale(ctx context.Context, o *options, r *report) {
 			})
 		})
 		if err != nil {
-			check(fmt.Errorf("scale, %s: %w", section, err))
+			check(fmt.Errorf("scale, %s: %w", s.name, err))
 		}
 	}
 }
@@ -70,10 +64,10 @@ func (w *world) sync(ctx context.Context, p population) *row {
 	m, before := w.meter(), w.cached.proc.resident()
 	must(w.cached.connection(0).Get(ctx, p.path+"?limit=1", jsonType)) // starts the store
 	store := func(name string) float64 {
-		return must(w.sluice.Metrics()).Sum("sluice_store_"+name, "resource="+p.resource)
+		return must(w.cached.sluice.Metrics()).Sum("sluice_store_"+name, "resource="+p.resource)
 	}
 	if !poll(ctx, syncPoll, syncLimit, func() bool { return store("synced") == 1 }) {
-		check(fmt.Errorf("%s is not in sync after %s\n%s", p.resource, syncLimit, w.sluice.Log()))
+		check(fmt.Errorf("%s is not in sync after %s\n%s", p.resource, syncLimit, w.cached.sluice.Log()))
 	}
 	used := m.read()
 	f := &figures{

@@ -1,12 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,19 +19,19 @@ func scaleOfMemory(ctx context.Context, w *world, r *report) {
 	w.addMemory(ctx, r, "sync", r.Rows[len(r.Rows)-1].of(sluiceName).Bytes)
 	raw := w.cached.connection(0)
 	var text float64 // the length of a list as JSON
-	for _, coding := range encodings {
+	for _, coding := range []string{identity, "gzip", "zstd"} {
 		for _, f := range formats {
 			if w.pods.custom && f.accept == protobufType {
 				continue
 			}
 			progress("%s %s", f.name, coding)
-			a := query{path: w.pods.path + "?resourceVersion=0", header: listing{f, coding, false}.header()}.ask(ctx, raw)
+			a := query{path: w.pods.path + "?resourceVersion=0", header: accepting(f.accept, coding)}.ask(ctx, raw)
 			if text == 0 {
 				text = float64(a.bytes)
 			}
 			if f.frames != nil && coding != "zstd" {
 				query{
-					path: w.pods.path + "?" + streamingQuery + "&resourceVersion=0", header: listing{f, coding, true}.header(),
+					path: w.pods.path + "?" + streamingQuery + "&resourceVersion=0", header: accepting(f.watch, coding),
 					frames: f.frames, objects: w.pods.count,
 				}.ask(ctx, raw)
 			}
@@ -45,8 +44,8 @@ func scaleOfMemory(ctx context.Context, w *world, r *report) {
 func (w *world) addMemory(ctx context.Context, r *report, after string, text float64) {
 	sleep(ctx, w.idle)
 	f := &figures{Bytes: text, Counts: tally{}, RSS: w.cached.proc.resident(), Peak: w.cached.proc.peak()}
-	for _, s := range must(w.sluice.Metrics()).Samples("sluice_memory_bytes") {
-		f.Counts[s.Labels["kind"]] = s.Value
+	for _, s := range must(w.cached.sluice.Metrics()).Samples("sluice_memory_bytes") {
+		f.Counts[s.Labels["kind"]] = int(s.Value)
 	}
 	row := newRow(memoryTable, w.pods.String())
 	row.What, row.Target, row.By[sluiceName] = after, sluiceName, f
@@ -62,11 +61,10 @@ func reports(n int) population {
 			r := rand.New(rand.NewPCG(2, 2))
 			for i := range n {
 				name := fmt.Sprintf("report-%04d", i)
-				text := slices.Collect(findings(r))
 				if !yield("default/"+name, &runtime.Unknown{Raw: fmt.Appendf(nil,
 					`{"apiVersion":"bench.sluice.dev/v1","kind":"Report","metadata":{"name":%q,"namespace":"default",`+
 						`"uid":"00000000-0000-4000-b000-%012d","creationTimestamp":"2026-03-01T08:00:00Z","generation":1},"findings":[%s]}`,
-					name, i, slices.Concat(text...))}) {
+					name, i, findings(r))}) {
 					return
 				}
 			}
@@ -74,23 +72,18 @@ func reports(n int) population {
 	}
 }
 
-// findings yields 1.3 MB of the findings of a report.
-func findings(r *rand.Rand) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		separator := ""
-		for size := 0; size < 1_300_000; {
-			f := fmt.Appendf(nil, `%s{"id":"CVE-20%02d-%05d","severity":%q,"installed":"%d.%d.%d-r%d","fixed":"%d.%d.%d","score":%d.%d,`+
-				`"title":"a flaw in the parser of %08x lets a remote sender of a crafted file read memory",`+
-				`"link":"https://example.com/advisories/%016x"}`,
-				separator, r.IntN(26), r.IntN(100_000), []string{"LOW", "MEDIUM", "HIGH", "CRITICAL"}[r.IntN(4)],
-				r.IntN(9), r.IntN(30), r.IntN(30), r.IntN(5),
-				r.IntN(9), r.IntN(30), r.IntN(30), r.IntN(10), r.IntN(10), r.Uint32(), r.Uint64())
-			size, separator = size+len(f), ","
-			if !yield(f) {
-				return
-			}
-		}
+// findings returns 1.3 MB of the findings of a report.
+func findings(r *rand.Rand) []byte {
+	var b bytes.Buffer
+	for separator := ""; b.Len() < 1_300_000; separator = "," {
+		fmt.Fprintf(&b, `%s{"id":"CVE-20%02d-%05d","severity":%q,"installed":"%d.%d.%d-r%d","fixed":"%d.%d.%d","score":%d.%d,`+
+			`"title":"a flaw in the parser of %08x lets a remote sender of a crafted file read memory",`+
+			`"link":"https://example.com/advisories/%016x"}`,
+			separator, r.IntN(26), r.IntN(100_000), []string{"LOW", "MEDIUM", "HIGH", "CRITICAL"}[r.IntN(4)],
+			r.IntN(9), r.IntN(30), r.IntN(30), r.IntN(5),
+			r.IntN(9), r.IntN(30), r.IntN(30), r.IntN(10), r.IntN(10), r.Uint32(), r.Uint64())
 	}
+	return b.Bytes()
 }
 
 // defineReports creates the CRD of the reports and waits until the apiserver serves it.

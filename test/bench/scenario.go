@@ -12,19 +12,17 @@ type scenario struct {
 	table, name string
 	verb        string // of the requests in Sluice's metrics; empty if they are not counted
 	load        load   // beside the operation
-	objects     int
 	clients     int
 	rounds      int // at most
-	// world prepares the servers, and returns the targets. Without a target there is no row.
+	// world prepares the servers, and returns the targets.
 	world func(context.Context, *world, *row) []*target
 	// op is one round at one target.
 	op func(context.Context, *world, *scenario, *target) *sample
 	// enough ends the rounds early; nil means never.
 	enough func(samples) bool
 	// sum makes the row of the samples: a target that has none was skipped, or has failed.
-	sum func(*world, *row, samples)
-	// tolerates reports whether a target that fails gets a note instead of figures; nil means that none does.
-	tolerates func(*target) bool
+	sum      func(*world, *row, samples)
+	tolerant bool // a target that fails gets a note instead of figures
 }
 
 // load is updates beside an operation.
@@ -42,22 +40,18 @@ type sample struct {
 	coding   string
 	wall     time.Duration // of the round
 	plane    time.Duration // CPU of the control plane without the updates of the load
-	watches  int           // at the apiserver, that this target has opened there
 	counted                // at a Sluice
 }
 
 // samples are the samples of the rounds by target.
 type samples map[string][]*sample
 
-// run measures a scenario. It returns nil if there is no target.
+// run measures a scenario.
 func (w *world) run(ctx context.Context, s *scenario) *row {
 	progress("%s", s.name)
 	r := newRow(s.table, s.name)
-	r.Objects, r.Clients = s.objects, s.clients
+	r.Clients = s.clients
 	targets := s.world(ctx, w, r)
-	if len(targets) == 0 {
-		return nil
-	}
 	all := samples{}
 	for round := range s.rounds {
 		if round > 0 && s.enough != nil && s.enough(all) {
@@ -72,7 +66,7 @@ func (w *world) run(ctx context.Context, s *scenario) *row {
 			if err == nil {
 				continue
 			}
-			if ctx.Err() != nil || s.tolerates == nil || !s.tolerates(t) {
+			if ctx.Err() != nil || !s.tolerant {
 				check(fmt.Errorf("%s: %w", t.name, err))
 			}
 			progress("%s: %s: %v", s.name, t.name, err)
@@ -87,12 +81,8 @@ func (w *world) run(ctx context.Context, s *scenario) *row {
 // runAll measures scenarios one after the other.
 func (w *world) runAll(ctx context.Context, r *report, all []*scenario) {
 	for _, s := range all {
-		var row *row
-		if err := try(func() { row = w.run(ctx, s) }); err != nil {
+		if err := try(func() { r.add(w.run(ctx, s)) }); err != nil {
 			check(fmt.Errorf("%s: %w", s.name, err))
-		}
-		if row != nil {
-			r.add(row)
 		}
 	}
 }
@@ -108,16 +98,15 @@ func (s *sample) cost(target string) time.Duration {
 	return s.cpu[target]
 }
 
-// merged returns the sources of all rounds.
-func merged(all []*sample, of func(*sample) tally) tally {
-	sum := tally{}
+// counts returns the sources of all rounds, and what proved the state.
+func counts(all []*sample) (sources, proofs tally) {
+	sources, proofs = tally{}, tally{}
 	for _, s := range all {
-		sum.add(of(s))
+		sources.add(s.sources)
+		proofs.add(s.proofs)
 	}
-	return sum
+	return sources, proofs
 }
-
-func servedFrom(s *sample) tally { return s.sources }
 
 // wallsOf returns the durations of the reads of all rounds.
 func wallsOf(rounds []*sample) (walls []time.Duration) {
@@ -129,5 +118,5 @@ func wallsOf(rounds []*sample) (walls []time.Duration) {
 
 // selected returns the scenarios that --only selects.
 func (o *options) selected(all []*scenario) []*scenario {
-	return slices.DeleteFunc(all, func(s *scenario) bool { return !o.only.matches(s.name) })
+	return slices.DeleteFunc(all, func(s *scenario) bool { return !o.only.MatchString(s.name) })
 }

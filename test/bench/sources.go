@@ -7,18 +7,18 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/test/abuse"
 )
 
 // tally is a reading of a counter by its labels, or the difference of two.
-type tally map[string]float64
+type tally abuse.Tally
 
-// counted is what a Sluice has counted: of requests for pods the source of the response (cache or passed) and the
-// reason, and of consistent reads what proved the state.
+// counted is what a Sluice has counted: of requests the source of the response (cache or passed) and the reason, and of
+// consistent reads what proved the state.
 type counted struct {
 	sources, proofs tally
-	// charged and lent are what proofs have cost the apiserver, by Sluice's estimate: within the budget of the
-	// resource, and beyond it.
-	charged, lent float64
+	charged         float64 // seconds that proofs have cost the apiserver, by Sluice's estimate
 }
 
 // count reads the metrics of a target, if it is a Sluice. Of two tiers, the lower one is charged: it reads from the apiserver.
@@ -29,23 +29,22 @@ func (w *world) count(t *target, verb string) (c counted) {
 	c.sources, c.proofs = tally{}, tally{}
 	metrics := must(t.sluice.Metrics())
 	for _, sample := range metrics.Samples("sluice_request_total") {
-		if sample.Labels["resource"] != "pods" || sample.Labels["verb"] != verb {
+		if !slices.Contains([]string{"pods", "configmaps"}, sample.Labels["resource"]) || sample.Labels["verb"] != verb {
 			continue
 		}
 		kind := "passed"
 		if sample.Labels["source"] == fromCache {
 			kind = fromCache
 		}
-		c.sources[kind+": "+sample.Labels["reason"]] += sample.Value
+		c.sources[kind+": "+sample.Labels["reason"]] += int(sample.Value)
 	}
 	for _, sample := range metrics.Samples("sluice_fence_proofs_total") {
-		c.proofs[sample.Labels["proof"]] += sample.Value
+		c.proofs[sample.Labels["proof"]] += int(sample.Value)
 	}
-	if t.sluice != w.sluice {
-		metrics = must(w.sluice.Metrics())
+	if t.sluice != w.cached.sluice {
+		metrics = must(w.cached.sluice.Metrics())
 	}
 	c.charged = metrics.Sum("sluice_store_proof_seconds_total", "resource=pods")
-	c.lent = metrics.Sum("sluice_store_lent_seconds_total", "resource=pods")
 	return c
 }
 
@@ -54,27 +53,14 @@ func (w *world) countSince(ctx context.Context, t *target, verb string, before c
 	if before.sources == nil {
 		return before
 	}
-	if !poll(ctx, 20*time.Millisecond, closeLimit, func() bool {
+	if !poll(ctx, 20*time.Millisecond, time.Minute, func() bool {
 		after := w.count(t, verb)
-		d = counted{
-			after.sources.since(before.sources), after.proofs.since(before.proofs),
-			after.charged - before.charged, after.lent - before.lent,
-		}
-		return d.sources.total() >= float64(n)
+		d = counted{after.sources.since(before.sources), after.proofs.since(before.proofs), after.charged - before.charged}
+		return d.sources.total() >= n
 	}) {
-		check(fmt.Errorf("%.0f of %d requests have ended after %s", d.sources.total(), n, closeLimit))
+		check(fmt.Errorf("only %d of %d requests have ended", d.sources.total(), n))
 	}
 	return d
-}
-
-// closeLimit bounds the time in which a server notices that watches are closed.
-const closeLimit = time.Minute
-
-// awaitClosed waits until the apiserver has noticed that the watches of pods of the round before
-// are closed: only its own ones and Sluice's remain. After closeLimit the round counts what is
-// there.
-func (w *world) awaitClosed(ctx context.Context) {
-	poll(ctx, 20*time.Millisecond, closeLimit, func() bool { return must(w.plane.PodWatches(ctx)) <= w.ownWatches+1 })
 }
 
 // fromCache is the value of the metric's source label for responses from the cache.
@@ -98,7 +84,7 @@ func (a tally) add(b tally) {
 	}
 }
 
-func (a tally) total() (n float64) {
+func (a tally) total() (n int) {
 	for _, v := range a {
 		n += v
 	}
@@ -127,7 +113,7 @@ func (a tally) String() string {
 func (a tally) reasons() string {
 	var parts []string
 	for _, how := range slices.Sorted(maps.Keys(a)) {
-		parts = append(parts, fmt.Sprintf("%s (%.0f)", how, a[how]))
+		parts = append(parts, fmt.Sprintf("%s (%d)", how, a[how]))
 	}
 	return strings.Join(parts, ", ")
 }

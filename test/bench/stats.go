@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"golang.org/x/perf/benchmath"
 )
 
 // percentile returns the p-th percentile by the nearest-rank method and sorts the values, which
@@ -17,29 +15,22 @@ func percentile[T cmp.Ordered](v []T, p float64) T {
 	return v[min(max(rank, 1), len(v))-1]
 }
 
-// spread is the confidence interval of a median of rounds.
+// spread is the range of rounds.
 type spread struct {
 	Rounds int     `json:"rounds"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// confidence is the level of the intervals. Few rounds have a lower level: the one that their whole range has.
-const confidence = 0.95
-
-// median returns the median of the rounds, of which there must be one, and its confidence interval.
+// median returns the median of the rounds, of which there must be one, and their range.
 func median(rounds []float64) (float64, spread) {
 	n := len(rounds)
-	if n == 1 {
-		return rounds[0], spread{1, rounds[0], rounds[0]}
-	}
-	level := min(confidence, 1-math.Pow(0.5, float64(n-1)))
-	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(rounds, &benchmath.DefaultThresholds), level)
-	return s.Center, spread{n, s.Lo, s.Hi}
+	sorted := slices.Sorted(slices.Values(rounds))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2, spread{n, sorted[0], sorted[n-1]}
 }
 
-// after formats the interval, behind the median that it belongs to, with the values multiplied by a unit; it
-// is empty for a single round.
+// after formats the range, behind the median that it belongs to, with the values multiplied by a unit; it is empty for a
+// single round.
 func (s spread) after(median, format string, unit float64) string {
 	if s.Rounds < 2 {
 		return median

@@ -42,15 +42,3 @@ func TestSpreadIsShownForSeveralRounds(t *testing.T) {
 		}
 	}
 }
-
-func TestSpreadIsTheRangeOfFewRounds(t *testing.T) {
-	for n, want := range map[int]spread{1: {1, 1, 1}, 2: {2, 1, 2}, 5: {5, 1, 5}, 7: {7, 1, 7}, 9: {9, 2, 8}, 12: {12, 3, 10}} {
-		var rounds []float64
-		for i := range n {
-			rounds = append(rounds, float64(n-i))
-		}
-		if _, got := median(rounds); got != want {
-			t.Errorf("%d rounds: %+v, not %+v", n, got, want)
-		}
-	}
-}

@@ -12,16 +12,12 @@ import (
 const (
 	listTable    = "lists"
 	watchTable   = "watches"
-	latencyTable = "latencies"
 	idleTable    = "idle"
 	proofTable   = "proofs"
-	abuseTable   = "abuse"
 	attackTable  = "attacks"
 	crowdTable   = "crowds"
 	kindsTable   = "kinds"
 	syncTable    = "syncs"
-	readTable    = "reads"
-	atOnceTable  = "lists at once"
 	memoryTable  = "memory"
 	stalledTable = "stalled watches"
 
@@ -39,22 +35,15 @@ type table struct {
 var tables = []table{
 	{
 		listTable,
-		"|CPU ms/request||||first|wall p50/p99 s|||MB, as||peak RSS MB||extra|\n" +
-			"|apiserver|sluice|floor|ratio|sluice|apiserver|sluice|floor|apiserver|sluice|apiserver|sluice|sluice|source",
+		"|CPU ms/request||||first|p50/p99 ms|||MB, as||peak RSS MB||\n" +
+			"|apiserver|sluice|floor|ratio|sluice|apiserver|sluice|floor|apiserver|sluice|apiserver|sluice|source",
 		listCells,
 	},
 	{
 		watchTable,
-		"|CPU us/event||||clients'|||delay p50/p99 ms|||bytes/event||peak RSS MB||upstream|update|\n" +
-			"|apiserver|sluice|floor|ratio|apiserver|sluice|floor|apiserver|sluice|floor|apiserver|sluice|apiserver|sluice|" +
-			"watches|CPU ms|source",
+		"|CPU us/event||||clients'|||delay p50/p99 ms|||bytes/event||peak RSS MB||\n" +
+			"|apiserver|sluice|floor|ratio|apiserver|sluice|floor|apiserver|sluice|floor|apiserver|sluice|apiserver|sluice|source",
 		watchCells,
-	},
-	{
-		latencyTable,
-		"one at a time|p50/p99 ms|||\n" +
-			"|apiserver|sluice|floor|requests|source",
-		latencyCells,
 	},
 	{
 		idleTable,
@@ -64,16 +53,10 @@ var tables = []table{
 	},
 	{
 		proofTable,
-		"consistent reads|p50/p99 ms||||p50 ratio||upstream CPU ms/read|||CPU ratio||own CPU ms/read|||goals missed by|\n" +
-			"|apiserver|sluice|two tiers|floor|sluice|two tiers|apiserver|sluice|two tiers|sluice|two tiers|sluice|two tiers|floor||" +
+		"consistent reads|p50/p99 ms||||p50 ratio||upstream CPU ms/read|||CPU ratio||own CPU ms/read|||\n" +
+			"|apiserver|sluice|two tiers|floor|sluice|two tiers|apiserver|sluice|two tiers|sluice|two tiers|sluice|two tiers|floor|" +
 			"sluice: source; proofs",
 		proofCells,
-	},
-	{
-		abuseTable,
-		"users with lists and a watch|open watches|p50/p99 ms|server CPU|failed|beside an abusive one|server CPU|failed|" +
-			"p99|abuser's lists, failed",
-		abuseCells,
 	},
 	{
 		attackTable,
@@ -82,25 +65,16 @@ var tables = []table{
 	},
 	{
 		crowdTable,
-		"crowd||RSS||joined|apiserver CPU s|peak MB|refused|back after a restart|apiserver CPU s|peak MB|refused|" +
-			"another user's p50/p99 ms|with the crowd|failed|after the restart|failed",
+		"agents at||RSS MB|KB each|joined|apiserver CPU s|peak MB|refused|back after a restart|apiserver CPU s|peak MB|refused|" +
+			"another user's p50/p99 ms|failed",
 		crowdCells,
 	},
 	{
 		kindsTable,
-		"a controller of||synced|apiserver CPU s|then served|passed|upstream watches|stores MB|RSS MB|peak|" +
-			"back after a restart|passed|upstream watches|stores MB|CPU % idle|apiserver's|and before|without readers|" +
-			"apiserver's",
+		"a controller of||synced|apiserver CPU s|then served|passed|upstream watches|RSS MB",
 		kindsCells,
 	},
 	{syncTable, "in sync|seconds|CPU s|upstream CPU s|data MB|RSS MB|peak|bytes of RSS per object", syncCells},
-	{
-		readTable,
-		"reads|p50/p90/p99 ms||CPU ms/request|||first|MB, as sent|\n" +
-			"|apiserver|sluice|apiserver|sluice|ratio|sluice||source",
-		readCells,
-	},
-	{atOnceTable, "lists at once||MB each|seconds|CPU s|peak RSS MB", atOnceCells},
 	{memoryTable, "memory|after|JSON MB|RSS MB|of JSON|peak|by kind, MB", memoryCells},
 	{
 		stalledTable,
@@ -125,38 +99,26 @@ func (t table) print(out io.Writer, rows []*row) {
 		a.row(t.cells(r)...)
 	}
 	a.flush()
-	if t.name == proofTable {
-		missed := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.missed() == "" })
-		fmt.Fprintf(out, "%d of %d cases miss a goal\n", len(missed), len(rows))
-	}
 }
 
 func listCells(r *row) []string {
 	a, s, f := r.of(apiserverName), r.of(sluiceName), r.of(floorName)
 	cpu := func(f *figures) string { return f.CPUSpread.after(millis(f.CPU), "%.1f", 1e3) }
-	walls := func(f *figures) string { return f.unlessNone(seconds(f.P50) + "/" + seconds(f.P99)) }
+	walls := func(f *figures) string { return f.unlessNone(f.delays()) }
 	size := func(f *figures) string { return f.unlessNone(megabytes(f.Bytes) + " " + f.Coding) }
 	return []string{
 		r.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), millis(s.First), walls(a), walls(s), walls(f), size(a), size(s),
-		megabytes(a.Peak), megabytes(s.Peak), fmt.Sprintf("%.1f", float64(s.Extra)/1e6), joined("; ", r.Source, r.Note),
+		megabytes(a.Peak), megabytes(s.Peak), r.Source,
 	}
 }
 
 func watchCells(r *row) []string {
-	a, s, f, update := r.of(apiserverName), r.of(sluiceName), r.of(floorName), r.of(updateName)
+	a, s, f := r.of(apiserverName), r.of(sluiceName), r.of(floorName)
 	cpu := func(f *figures) string { return f.CPUSpread.after(micros(f.CPU), "%.1f", 1e6) }
 	return []string{
 		r.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), micros(a.Client), micros(s.Client), micros(f.Client),
 		a.delays(), s.delays(), f.delays(), fmt.Sprintf("%.0f", a.Bytes), fmt.Sprintf("%.0f", s.Bytes),
-		megabytes(a.Peak), megabytes(s.Peak),
-		fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(update.CPU), r.Source,
-	}
-}
-
-func latencyCells(r *row) []string {
-	latency := func(name string) string { return fmt.Sprintf("%.2f/%.2f", r.of(name).P50*1e3, r.of(name).P99*1e3) }
-	return []string{
-		r.Case, latency(apiserverName), latency(sluiceName), latency(floorName), fmt.Sprint(r.of(sluiceName).Requests), r.Source,
+		megabytes(a.Peak), megabytes(s.Peak), r.Source,
 	}
 }
 
@@ -165,8 +127,8 @@ func idleCells(r *row) []string {
 	return []string{r.Case, megabytes(a.RSS), megabytes(s.RSS), fmt.Sprintf("%.1f", 100*a.Share), fmt.Sprintf("%.1f", 100*s.Share)}
 }
 
-// proofCells has ratios over the apiserver. The floor relays what it is asked. The apiserver may have CPU without reads,
-// from a case with fewer readers. Zero is a measurement.
+// proofCells has ratios over the apiserver. The floor relays what it is asked. The apiserver of older reports may have CPU
+// without reads, from a case with fewer readers. Zero is a measurement.
 func proofCells(r *row) []string {
 	a, s, u, fl := r.of(apiserverName), r.of(sluiceName), r.of(twoTiersName), r.of(floorName)
 	latency := func(f *figures) string { return f.unlessNone(fmt.Sprintf("%.1f/%.1f", f.P50*1e3, f.P99*1e3)) }
@@ -185,19 +147,9 @@ func proofCells(r *row) []string {
 	return []string{
 		r.Case, latency(a), latency(s), latency(u), latency(fl), over(s, s.P50, a.P50), over(u, u.P50, a.P50),
 		cpu(a, a.Upstream), cpu(s, s.Upstream), cpu(u, u.Upstream),
-		over(s, s.Upstream, a.Upstream), over(u, u.Upstream, a.Upstream), cpu(s, s.Own), cpu(u, u.Own), cpu(fl, fl.Own), r.missed(),
-		s.Source + strings.TrimSuffix("; "+joined("; ", s.Proofs, r.Note), "; "),
+		over(s, s.Upstream, a.Upstream), over(u, u.Upstream, a.Upstream), cpu(s, s.Own), cpu(u, u.Own), cpu(fl, fl.Own),
+		joined("; ", s.Source, s.Proofs, r.Note),
 	}
-}
-
-func abuseCells(r *row) []string {
-	before, beside, abuser := r.of(quietly), r.of(attacked), r.of(abuserCommand)
-	cells := []string{r.Case, fmt.Sprint(before.Watches)}
-	for _, f := range []*figures{before, beside} {
-		cells = append(cells, f.delays(), figure("%.2f", f.Share), f.reasons())
-	}
-	return append(cells, fmt.Sprintf("%+.0f %%", 100*(beside.P99/before.P99-1)),
-		fmt.Sprintf("%d (%d MB), %s", abuser.Requests, int(abuser.Bytes)>>20, abuser.reasons()))
 }
 
 func attackCells(r *row) []string {
@@ -205,55 +157,25 @@ func attackCells(r *row) []string {
 	for _, name := range []string{quietly, attacked, meanwhile} {
 		cells = append(cells, r.of(name).latency(), r.of(name).failed())
 	}
-	return append(cells, megabytes(r.of(quietly).RSS), megabytes(r.of(attacked).Peak), r.of(attackCommand).Counts.reasons())
+	return append(cells, megabytes(r.of(quietly).RSS), megabytes(r.of(attacked).Peak), r.of(attackCommand).reasons())
 }
 
 func crowdCells(r *row) []string {
 	own := r.of(r.Target)
-	cells := []string{
-		r.Target, fmt.Sprintf("%d agents", r.Clients), fmt.Sprintf("%.1f KB each", own.Bytes/1e3), megabytes(own.RSS) + " MB",
-	}
+	cells := []string{r.Case, fmt.Sprint(r.Clients), megabytes(own.RSS), figure("%.1f", own.Bytes/1e3)}
 	for _, name := range []string{joining, returning} {
-		f := r.By[name]
-		if f == nil {
-			cells = append(cells, none, none, none, none)
-			continue
-		}
+		f := r.of(name)
 		cells = append(cells, inSeconds(f.Watches, f.Seconds), figure("%.1f", f.Upstream), megabytes(f.Peak), f.reasons())
 	}
-	cells = append(cells, r.of(quietly).latency(), r.of(attacked).latency(), r.of(attacked).failed())
-	if f := r.By[afterwards]; f != nil {
-		cells = append(cells, f.latency(), f.failed())
-	}
-	return cells
+	return append(cells, r.of(attacked).latency(), r.of(attacked).failed())
 }
 
 func kindsCells(r *row) []string {
-	synced := r.of(joining)
-	cells := []string{
-		fmt.Sprintf("%d kinds", r.Objects), r.Target, inSeconds(synced.Watches, synced.Seconds), fmt.Sprintf("%.1f", synced.Upstream),
+	synced, served := r.of(joining), r.of(serving)
+	return []string{
+		fmt.Sprintf("%d kinds", r.Objects), r.Target, inSeconds(synced.Watches, synced.Seconds), figure("%.1f", synced.Upstream),
+		inSeconds(served.Requests, served.Seconds), served.reasons(), fmt.Sprint(served.Watches), megabytes(served.RSS),
 	}
-	served := func(f *figures) []string {
-		if f == nil {
-			return []string{none, none, none, none}
-		}
-		stores := megabytes(f.Bytes) + " of " + megabytes(f.Limit)
-		return []string{inSeconds(f.Requests, f.Seconds), f.reasons(), fmt.Sprint(f.Watches), stores}
-	}
-	cells = append(cells, served(r.By[serving])...)
-	cells = append(cells, megabytes(r.of(at(attacked, r.Target)).RSS), megabytes(synced.Peak))
-	cells = append(cells, served(r.By[returning])...)
-	for _, name := range []string{
-		at(attacked, r.Target), at(attacked, apiserverName), at(quietly, apiserverName),
-		at(afterwards, r.Target), at(afterwards, apiserverName),
-	} {
-		cell := none
-		if f := r.By[name]; f != nil {
-			cell = fmt.Sprintf("%.1f", 100*f.Share)
-		}
-		cells = append(cells, cell)
-	}
-	return cells
 }
 
 func syncCells(r *row) []string {
@@ -267,28 +189,11 @@ func syncCells(r *row) []string {
 	}
 }
 
-func readCells(r *row) []string {
-	a, s := r.of(apiserverName), r.of(sluiceName)
-	walls := func(f *figures) string { return fmt.Sprintf("%.1f/%.1f/%.1f", 1e3*f.P50, 1e3*f.P90, 1e3*f.P99) }
-	return []string{
-		r.Case, walls(a), walls(s), millis(a.CPU), fmt.Sprintf("%.2f", 1e3*s.CPU), ratio(a.CPU, s.CPU), millis(s.First),
-		megabytes(s.Bytes), s.Source,
-	}
-}
-
-func atOnceCells(r *row) []string {
-	f := r.of(r.Target)
-	return []string{
-		r.Case, r.What, megabytes(f.Bytes), f.SecondsSpread.after(fmt.Sprintf("%.1f", f.Seconds), "%.1f", 1),
-		f.CPUSpread.after(fmt.Sprintf("%.1f", f.CPU), "%.1f", 1), megabytes(f.Peak),
-	}
-}
-
 func memoryCells(r *row) []string {
 	f := r.of(r.Target)
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(f.Counts)) {
-		kinds = append(kinds, fmt.Sprintf("%s %.0f", kind, f.Counts[kind]/1e6))
+		kinds = append(kinds, fmt.Sprintf("%s %.0f", kind, float64(f.Counts[kind])/1e6))
 	}
 	return []string{
 		r.Case, r.What, megabytes(f.Bytes), megabytes(f.RSS), fmt.Sprintf("%.2f", float64(f.RSS)/f.Bytes),
@@ -329,7 +234,7 @@ func (f *figures) failed() string {
 	if len(f.Counts) == 0 {
 		return none
 	}
-	return fmt.Sprintf("%.0f of %d: %s", f.Counts.total(), f.Requests, f.Counts.reasons())
+	return fmt.Sprintf("%d of %d: %s", f.Counts.total(), f.Requests, f.Counts.reasons())
 }
 
 func (f *figures) reasons() string {

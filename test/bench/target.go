@@ -52,9 +52,3 @@ func (t *target) close() {
 	}
 	t.connections = nil
 }
-
-// restart restarts a Sluice.
-func (t *target) restart() {
-	check(t.sluice.RestartMain())
-	t.proc = proc(t.sluice.PID())
-}

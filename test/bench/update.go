@@ -8,15 +8,10 @@ import (
 	"net/http"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
 )
-
-// start makes the updates of this run differ from an earlier run's on the same directory, so that
-// each is a change.
-var start = time.Now().Unix()
 
 // updatePod changes the next pod at the apiserver.
 func (w *world) updatePod(ctx context.Context) {
@@ -39,7 +34,7 @@ func (w *world) updating(pods bool) func(context.Context) {
 
 // patch changes one object.
 func (w *world) patch(ctx context.Context, path string, sequence int64) {
-	w.change(ctx, path, mergePatch, fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%d-%06d"}}}`, start, sequence))
+	w.change(ctx, path, mergePatch, fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%06d"}}}`, sequence))
 }
 
 const mergePatch = "application/merge-patch+json"
@@ -55,20 +50,6 @@ func (w *world) change(ctx context.Context, path, patchType string, patch []byte
 	if got.Status != http.StatusOK {
 		check(fmt.Errorf("update: %d: %.200s", got.Status, got.Body))
 	}
-}
-
-// scaledUpdates returns the pods that are updated with --scale: those of the first namespace.
-func (w *world) scaledUpdates() []*corev1.Pod {
-	return harness.Pods(min(perNamespace, w.pods.count), scaledNamespace(0), 0)
-}
-
-// storePod writes a pod with another annotation than before straight into etcd: the namespaces of --scale do not
-// exist, so that the apiserver would refuse it.
-func (w *world) storePod(ctx context.Context, p *corev1.Pod, sequence int) {
-	pod := p.DeepCopy()
-	pod.ResourceVersion = ""
-	pod.Annotations["bench/sequence"] = fmt.Sprintf("%d-%06d", start, sequence)
-	store(ctx, w.plane, "/registry/pods/"+pod.Namespace+"/"+pod.Name, pod)
 }
 
 // pace calls update at a rate and returns the time of each acknowledgement.
@@ -87,17 +68,12 @@ func pace(ctx context.Context, rate, updates int, update func(context.Context)) 
 	return acknowledged
 }
 
-// updatesAlone measures a round of updates while only Sluice watches.
-func (w *world) updatesAlone(ctx context.Context, pods bool) *sample {
-	m := w.meter()
-	pace(ctx, w.rate, w.updates, w.updating(pods))
-	return &sample{usage: m.read()}
-}
-
-// priceUpdates measures the control plane's CPU for each update of a load, once for the pods that there are.
-func (w *world) priceUpdates(ctx context.Context, l load) {
-	if _, known := w.updateCost[l.pods]; !known && l.rate > 0 {
-		w.updateCost[l.pods] = w.updatesAlone(ctx, l.pods).cpu[apiserverName] / time.Duration(w.updates)
+// priceUpdates measures once the control plane's CPU for each update, of pods or others, while only Sluice watches.
+func (w *world) priceUpdates(ctx context.Context, pods bool) {
+	if _, known := w.updateCost[pods]; !known {
+		m := w.meter()
+		pace(ctx, w.rate, w.updates, w.updating(pods))
+		w.updateCost[pods] = m.read().cpu[apiserverName] / time.Duration(w.updates)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -23,12 +22,11 @@ type watching struct {
 	format
 	encoding string
 	watchers int
-	path     string // without the version; empty means all pods
 }
 
 // watcher is an open watch and the arrival times of its events.
 type watcher struct {
-	body countedBody
+	body *countedBody
 	in   io.Reader   // the decompressed body
 	at   []time.Time // of each expected event
 	n    atomic.Int64
@@ -39,8 +37,6 @@ type watcher struct {
 type watchers struct {
 	watchers []*watcher
 	cancel   context.CancelFunc
-	missing  atomic.Int64  // events
-	all      chan struct{} // closed when no event is missing
 	readers  sync.WaitGroup
 }
 
@@ -49,21 +45,16 @@ const deliverLimit = 3 * time.Minute
 
 // pathAt returns the path of a watch from a version at a target.
 func (c watching) pathAt(t *target, version string) string {
-	path := "/api/v1/pods"
-	switch {
-	case t.name == floorName:
+	if t.name == floorName {
 		return floorWatch
-	case c.path != "":
-		path = c.path
 	}
-	return path + "?watch=true&timeoutSeconds=3600&resourceVersion=" + version
+	return "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=" + version
 }
 
 // open opens the watches, streams on each connection; each expects the given number of events.
 func (c watching) open(ctx context.Context, t *target, version string, events int) *watchers {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watchers{watchers: make([]*watcher, c.watchers), cancel: cancel, all: make(chan struct{})}
-	w.missing.Store(int64(c.watchers * events))
+	w := &watchers{watchers: make([]*watcher, c.watchers), cancel: cancel}
 	g, _ := newGroup(ctx, -1)
 	for first := 0; first < c.watchers; first += streams {
 		raw := t.connection(first / streams)
@@ -77,69 +68,25 @@ func (c watching) open(ctx context.Context, t *target, version string, events in
 		check(errors.Join(err, w.close()))
 	}
 	for _, one := range w.watchers {
-		w.readers.Go(func() { one.read(w, framesOf(one.in, c.frames)) })
+		w.readers.Go(func() { one.read(framesOf(one.in, c.frames)) })
 	}
 	return w
 }
 
 func (c watching) openOne(ctx context.Context, raw *harness.RawClient, path string, events int) *watcher {
-	header := http.Header{"Accept": {c.watch}}
-	if c.encoding != identity {
-		header.Set("Accept-Encoding", c.encoding)
-	}
-	resp := must(raw.Open(ctx, harness.Request{Path: path, Header: header}))
-	w := &watcher{body: countedBody{ReadCloser: resp.Body}, at: make([]time.Time, events)}
-	w.in = &w.body
-	var err error
-	switch coding := codingOf(resp.Header); {
-	case resp.StatusCode != http.StatusOK:
-		err = fmt.Errorf("watch: %s", resp.Status)
-	case coding == "gzip":
-		w.in, err = gzip.NewReader(&w.body) // the package that net/http decompresses with
-	case coding != identity:
-		err = fmt.Errorf("watch in %s", coding)
-	}
-	if err != nil {
-		resp.Body.Close()
-		check(err)
-	}
-	return w
+	body := open(ctx, raw, path, accepting(c.watch, c.encoding))
+	return &watcher{body: body, in: body.unpacked(), at: make([]time.Time, events)}
 }
 
 // read records the arrival times of events until the stream ends.
-func (w *watcher) read(watchers *watchers, frames *bufio.Scanner) {
+func (w *watcher) read(frames *bufio.Scanner) {
 	for frames.Scan() {
 		if i := w.n.Load(); int(i) < len(w.at) {
 			w.at[i] = time.Now()
 		}
 		w.n.Add(1) // last: the time may be read then
-		if watchers.missing.Add(-1) == 0 {
-			close(watchers.all)
-		}
 	}
 	w.err = endOf(frames)
-}
-
-// finish waits until every watch has received every event, and returns an error if one has not.
-func (w *watchers) finish(ctx context.Context, events int) error {
-	ended := make(chan struct{})
-	go func() {
-		w.readers.Wait()
-		close(ended)
-	}()
-	select {
-	case <-w.all:
-	case <-ended:
-	case <-time.After(deliverLimit):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	for i, one := range w.watchers {
-		if n := one.n.Load(); n != int64(events) {
-			return fmt.Errorf("watcher %d received %d events of %d", i, n, events)
-		}
-	}
-	return nil
 }
 
 // wait waits until each watch has received n events.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -29,11 +28,9 @@ const (
 // world is the servers of some scenarios, with objects that were written straight into etcd.
 type world struct {
 	*options
-	dir           string // of the control plane
-	temporary     bool   // dir
-	plane         *harness.ControlPlane
-	sluice, upper *harness.Sluice // upper is in front of sluice; nil until the proofs
-	floor         *floor
+	dir   string // of the control plane
+	plane *harness.ControlPlane
+	floor *floor
 
 	apiserver, cached, tiers, bare *target // tiers and bare, the floor's, may be nil
 
@@ -42,16 +39,13 @@ type world struct {
 	onNode     map[string]int         // number of pods by node
 	nodes      []string               // sorted keys of onNode
 	sequence   atomic.Int64           // number of updates
-	ownWatches int                    // number of the apiserver's own watches of pods
 	background float64                // CPU of the idle control plane, as a share of a core
 	updateCost map[bool]time.Duration // CPU of the control plane per update, of pods or others, with these pods
-	once       map[string]*figures    // the apiserver's figures, by costly format
-	fewer      map[string]float64     // the apiserver's CPU per read, by proof without readers
 }
 
 // setting is what a world is made of.
 type setting struct {
-	section string // of --scale; its control plane starts again after objects were written
+	scaled  bool   // the control plane starts again after objects were written
 	config  string // of Sluice
 	floor   bool
 	objects []population // pods first
@@ -59,59 +53,44 @@ type setting struct {
 
 // withWorld starts the servers for as long as do takes.
 func withWorld(ctx context.Context, o *options, of setting, do func(*world)) {
-	w := &world{options: o, updateCost: map[bool]time.Duration{}, once: map[string]*figures{}, fewer: map[string]float64{}}
-	defer w.close()
-	w.start(ctx, of)
-	do(w)
-}
-
-func (w *world) start(ctx context.Context, of setting) {
-	if w.dir = filepath.Join(w.options.dir, of.section); w.options.dir == "" {
-		w.temporary, w.dir = true, must(os.MkdirTemp("", "bench-"))
-	}
-	check(os.MkdirAll(w.dir, 0o755))
+	w := &world{options: o, updateCost: map[bool]time.Duration{}, pods: of.objects[0], dir: must(os.MkdirTemp("", "bench-"))}
+	defer func() { stopped(os.RemoveAll(w.dir)) }()
 	w.startPlane()
-	written := 0
+	defer func() { stopped(w.plane.Stop()) }()
 	for _, p := range of.objects {
-		written += p.load(ctx, w.plane)
+		p.load(ctx, w.plane)
 	}
-	// The memory of the control plane must not include what creating so many objects takes.
-	if written > 0 && of.section != "" {
+	if of.scaled { // the memory of the control plane must not include what creating so many objects takes
 		stopped(w.plane.Stop())
 		w.startPlane()
+	} else {
+		w.know()
 	}
-	if w.pods = of.objects[0]; of.section == "" {
-		w.know(of.objects[0])
-	}
-	w.ownWatches = must(w.plane.PodWatches(ctx))
-	options := harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}
-	w.sluice = must(w.plane.StartSluiceMain(options))
 	w.apiserver = w.direct(user)
-	w.cached = sluiceTarget(sluiceName, w.sluice, user)
-	if of.floor {
-		w.floor = startFloor(w.apiserver)
-		w.bare = w.floor.target()
-	}
+	defer w.apiserver.close()
+	w.withSluice(sluiceName, user, harness.SluiceOptions{Config: of.config}, func(t *target) {
+		if w.cached = t; of.floor {
+			w.floor = startFloor(w.apiserver)
+			defer func() { stopped(w.floor.stop()) }()
+			w.bare = w.floor.target()
+			defer w.bare.close()
+		}
+		do(w)
+	})
 }
 
 // startPlane starts the control plane with all formats, and with a longer request timeout than one minute, in which the
 // apiserver cannot write twenty large lists at once.
 func (w *world) startPlane() {
 	progress("starting the control plane")
-	flags := []string{"--request-timeout=" + responseLimit.String()}
-	if w.uses("cbor") {
-		flags = append(flags, "--feature-gates=CBORServingAndStorage=true")
-	}
-	w.plane = must(harness.StartMain(harness.Options{Dir: w.dir, Flags: flags}))
+	w.plane = must(harness.StartMain(harness.Options{Dir: w.dir, Flags: []string{
+		"--request-timeout=" + responseLimit.String(), "--feature-gates=CBORServingAndStorage=true",
+	}}))
 }
 
 // direct returns the apiserver as a target of a user.
 func (w *world) direct(as string) *target {
 	return &target{name: apiserverName, proc: proc(w.plane.PID()), config: w.plane.RESTConfig(as)}
-}
-
-func sluiceTarget(name string, s *harness.Sluice, as string) *target {
-	return &target{name: name, proc: proc(s.PID()), config: s.RESTConfig(as), sluice: s}
 }
 
 // targets returns the servers that run: the apiserver, Sluice, the floor and the second tier.
@@ -128,15 +107,14 @@ func (w *world) rest(ctx context.Context) map[string]*figures {
 }
 
 // know learns which pods there are.
-func (w *world) know(pods population) {
-	w.pods, w.paths, w.onNode = pods, nil, map[string]int{}
-	for _, obj := range pods.objects {
+func (w *world) know() {
+	w.onNode = map[string]int{}
+	for _, obj := range w.pods.objects {
 		pod := obj.(*corev1.Pod)
 		w.paths = append(w.paths, "/api/v1/namespaces/"+pod.Namespace+"/pods/"+pod.Name)
 		w.onNode[pod.Spec.NodeName]++
 	}
 	w.nodes = slices.Sorted(maps.Keys(w.onNode))
-	clear(w.updateCost)
 }
 
 // node returns a node that has pods, another one for each i below the number of nodes.
@@ -152,43 +130,22 @@ func (w *world) awaitSync(ctx context.Context, s *harness.Sluice) {
 
 // withCachedPods starts a Sluice with default limits, and the pods in its cache, for as long as do takes.
 func (w *world) withCachedPods(ctx context.Context, o harness.SluiceOptions, do func(*target)) {
-	w.withSluice(o, func(t *target) {
+	w.withSluice(sluiceName, harness.Anonymous, o, func(t *target) {
 		w.awaitSync(ctx, t.sluice)
 		do(t)
 	})
 }
 
-// withSluice starts a Sluice with default limits for as long as do takes.
-func (w *world) withSluice(o harness.SluiceOptions, do func(*target)) {
+// withSluice starts a Sluice, as a target of a user, for as long as do takes.
+func (w *world) withSluice(name, as string, o harness.SluiceOptions, do func(*target)) {
 	o.Binary, o.Flags = "sluice", []string{"--log-level=error"}
 	s := must(w.plane.StartSluiceMain(o))
-	t := sluiceTarget(sluiceName, s, harness.Anonymous)
+	t := &target{name: name, proc: proc(s.PID()), config: s.RESTConfig(as), sluice: s}
 	defer func() {
 		t.close()
 		stopped(s.Stop(), os.RemoveAll(s.Dir))
 	}()
 	do(t)
-}
-
-// close stops the servers.
-func (w *world) close() {
-	for _, t := range w.targets() {
-		t.close()
-	}
-	for _, s := range []*harness.Sluice{w.upper, w.sluice} {
-		if s != nil {
-			stopped(s.Stop(), os.RemoveAll(s.Dir))
-		}
-	}
-	if w.floor != nil {
-		stopped(w.floor.stop())
-	}
-	if w.plane != nil {
-		stopped(w.plane.Stop())
-	}
-	if w.temporary {
-		stopped(os.RemoveAll(w.dir))
-	}
 }
 
 // stopped shows why servers could not be stopped.
