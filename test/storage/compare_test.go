@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -12,24 +13,38 @@ import (
 	"sluice/test/harness"
 )
 
-// tries bounds how often a request is sent again whose object the apiserver may have changed.
-const tries = 10
+// tries bounds how often a request is sent again whose object the apiserver may have changed, watchTries how often a
+// watch, which may take watchLimit.
+const tries, watchTries = 10, 4
 
 // compare sends a GET to both and returns their difference and the source of Sluice's response.
 func compare(ctx context.Context, url, accept string) (source string, err error) {
+	read := func(c *harness.RawClient) (*harness.Response, error) { return c.Get(ctx, url, accept) }
+	return compareBoth(ctx, url, accept, tries, read, func(r *harness.Response) []byte { return conformance.Normalize(r.Body, r.Header, false) })
+}
+
+// compareWatch compares the first n events of a watch and returns the source of Sluice's response.
+func compareWatch(ctx context.Context, url, accept string, n int) (source string, err error) {
+	read := func(c *harness.RawClient) (*harness.Response, error) { return firstEvents(ctx, c, url, accept, n) }
+	return compareBoth(ctx, url, accept, watchTries, read, func(r *harness.Response) []byte { return r.Body })
+}
+
+// compareBoth reads from both, some times while they differ, and returns their difference and the source of Sluice's
+// response. normal returns a body without what may differ.
+func compareBoth(ctx context.Context, url, accept string, tries int,
+	read func(*harness.RawClient) (*harness.Response, error), normal func(*harness.Response) []byte,
+) (source string, err error) {
 	for try := range tries {
 		if try > 0 {
 			meet(ctx, url)
 		}
-		var want, got *harness.Response
-		if want, err = server.Raw("admin").Get(ctx, url, accept); err != nil {
-			return "", err
-		}
-		if got, err = gateway.Raw("admin").Get(ctx, url, accept); err != nil {
-			return "", err
+		want, wantErr := read(server.Raw("admin"))
+		got, gotErr := read(gateway.Raw("admin"))
+		if err = errors.Join(wantErr, gotErr); err != nil {
+			continue
 		}
 		source = got.Header.Get("Sluice-Source")
-		if err = difference(want, got); err == nil {
+		if err = difference(want, got, normal); err == nil {
 			return source, nil
 		}
 	}
@@ -55,7 +70,7 @@ func meet(ctx context.Context, url string) {
 	}
 }
 
-func difference(want, got *harness.Response) error {
+func difference(want, got *harness.Response, normal func(*harness.Response) []byte) error {
 	if want.Status != got.Status {
 		return fmt.Errorf("status %d, want %d\n got %.300s\nwant %.300s", got.Status, want.Status, got.Body, want.Body)
 	}
@@ -65,7 +80,7 @@ func difference(want, got *harness.Response) error {
 	if bytes.Equal(want.Body, got.Body) {
 		return nil
 	}
-	return sameBytes(conformance.Normalize(want.Body, want.Header, false), conformance.Normalize(got.Body, got.Header, false))
+	return sameBytes(normal(want), normal(got))
 }
 
 // sameBytes returns an error that shows the first difference.
@@ -79,17 +94,4 @@ func sameBytes(want, got []byte) error {
 	}
 	around := func(b []byte) []byte { return b[max(0, i-80):min(len(b), i+120)] }
 	return fmt.Errorf("at byte %d\n got %q\nwant %q", i, around(got), around(want))
-}
-
-// sameEvents compares the events of two watches, each sorted.
-func sameEvents(want, got [][]byte) error {
-	for i := range min(len(want), len(got)) {
-		if err := sameBytes(want[i], got[i]); err != nil {
-			return fmt.Errorf("event %d: %w", i, err)
-		}
-	}
-	if len(want) != len(got) {
-		return fmt.Errorf("%d events, want %d", len(got), len(want))
-	}
-	return nil
 }
