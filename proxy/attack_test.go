@@ -74,7 +74,7 @@ func (c *rawHTTP2) get(stream uint32, block []byte) error {
 // ended is how a connection or stream ended.
 type ended struct {
 	status string        // of the response to the stream
-	code   http2.ErrCode // of GOAWAY, if goAway is set
+	code   http2.ErrCode // of GOAWAY, if goAway is set, or of the reset of the stream
 	goAway bool
 	err    error // of the connection
 }
@@ -91,6 +91,10 @@ func (c *rawHTTP2) read(stream uint32) ended {
 		case *http2.MetaHeadersFrame:
 			if f.StreamID == stream {
 				return ended{status: f.PseudoValue("status")}
+			}
+		case *http2.RSTStreamFrame:
+			if f.StreamID == stream {
+				return ended{code: f.ErrCode}
 			}
 		case *http2.GoAwayFrame:
 			return ended{goAway: true, code: f.ErrCode}

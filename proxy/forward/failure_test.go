@@ -246,32 +246,3 @@ func TestCutUploadIsCutAtTheUpstream(t *testing.T) {
 		}
 	}
 }
-
-// TestAmbiguousLengthIsRefused: requests with two lengths or encodings can smuggle other requests.
-func TestAmbiguousLengthIsRefused(t *testing.T) {
-	tests := map[string]string{
-		"two lengths":        "Content-Length: 4\r\nContent-Length: 40\r\n\r\nbody",
-		"unknown encoding":   "Transfer-Encoding: xchunked\r\n\r\nbody",
-		"two encodings":      "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
-		"signed length":      "Content-Length: +4\r\n\r\nbody",
-		"space before colon": "Content-Length : 4\r\n\r\nbody",
-		"folded header":      "X-A: a\r\n b\r\nImpersonate-User\r\n : admin\r\n\r\n",
-	}
-	for name, rest := range tests {
-		t.Run(name, func(t *testing.T) {
-			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true})
-			status := sendRaw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+rest)
-			if !strings.Contains(status, " 400 ") && !strings.Contains(status, " 501 ") {
-				t.Errorf("response is %s", status)
-			}
-			e.ExpectNone(t)
-		})
-	}
-	t.Run("length and encoding", func(t *testing.T) { // the encoding wins, and only it passes
-		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: true})
-		sendRaw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
-		if got := e.Next(t); got.Header.Get("Content-Length") == "40" {
-			t.Errorf("upstream received %v", got.Header)
-		}
-	})
-}

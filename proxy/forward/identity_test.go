@@ -85,33 +85,24 @@ func TestOwnCredentialsDoNotPass(t *testing.T) {
 	}
 }
 
-// TestAnonymousRequestsUseHTTP1: the apiserver closes a connection after a 401, and with HTTP/2 all
-// requests on it.
+// TestAnonymousRequestsUseHTTP1: the apiserver closes a connection after a 401, and with HTTP/2 all requests on it. What is
+// sent counts: a caller that was authenticated may have lost its token.
 func TestAnonymousRequestsUseHTTP1(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		caller request.Caller
+		header http.Header
 		proto  string
 	}{
-		{request.BearerToken, "HTTP/2.0"},
-		{request.ClientCert, "HTTP/2.0"},
-		{request.Unauthenticated, "HTTP/1.1"},
-	}
-	for _, tt := range tests {
-		e := forwardtest.New(t, forwardtest.Settings{Caller: tt.caller, User: jane})
-		e.Get(t, "/api/v1/pods", bearer("a-client's"))
-		if got := e.Next(t); got.Proto != tt.proto {
-			t.Errorf("caller %v used %s, want %s", tt.caller, got.Proto, tt.proto)
+		{request.BearerToken, bearer("a-client's"), "HTTP/2.0"},
+		{request.BearerToken, merge(bearer("a-client's"), http.Header{"Connection": {"Authorization"}}), "HTTP/1.1"},
+		{request.ClientCert, nil, "HTTP/2.0"},
+		{request.Unauthenticated, bearer("a-client's"), "HTTP/1.1"},
+	} {
+		e := forwardtest.New(t, forwardtest.Settings{Caller: tt.caller, User: jane, ClientHTTP1: true})
+		e.Get(t, "/api/v1/pods", tt.header)
+		if got := e.Next(t); got.Proto != tt.proto || tt.header["Connection"] != nil && got.Header.Get("Authorization") != "" {
+			t.Errorf("caller %v with %v used %s with %v", tt.caller, tt.header, got.Proto, got.Header)
 		}
-	}
-}
-
-// TestRequestThatLostItsTokenIsAnonymous: the pool is chosen by what is sent. The caller was
-// authenticated, but the apiserver will answer 401 and close the connection.
-func TestRequestThatLostItsTokenIsAnonymous(t *testing.T) {
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, ClientHTTP1: true})
-	e.Get(t, "/api/v1/pods", merge(bearer("a-client's"), http.Header{"Connection": {"Authorization"}}))
-	if got := e.Next(t); got.Proto != "HTTP/1.1" || got.Header.Get("Authorization") != "" {
-		t.Errorf("sent over %s with %v", got.Proto, got.Header)
 	}
 }
 
@@ -227,35 +218,29 @@ func TestRejectedTokenIsReported(t *testing.T) {
 // TestConnectionHeaderRemovesNoIdentity: CVE-2021-31999 and CVE-2022-23652. A proxy removes the
 // headers that Connection names.
 func TestConnectionHeaderRemovesNoIdentity(t *testing.T) {
-	frontProxy := keyPair(t)
 	connection := []string{
 		"Impersonate-User, impersonate-group", "AUTHORIZATION,X-Remote-User", " x-remote-group ,Impersonate-Uid,keep-alive", "Upgrade",
 	}
-	for name, upgrade := range map[string]http.Header{"plain": nil, "upgrade": {"Upgrade": {"SPDY/3.1"}}} {
-		header := merge(upgrade, forged, bearer("a-client's"), http.Header{"Connection": connection})
-		t.Run(name+"/impersonation", func(t *testing.T) {
-			e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane, ClientHTTP1: true})
-			e.Get(t, "/api/v1/pods", header)
-			want := http.Header{
-				"Authorization": {"Bearer " + forwardtest.OwnToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev", user.AllAuthenticated},
-			}
-			got := withPrefix(e.Next(t).Header, "Authorization", "Impersonate-", "X-Remote-")
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("identity (-want +got):\n%s", diff)
-			}
-		})
-		t.Run(name+"/front proxy", func(t *testing.T) {
-			e := forwardtest.New(t, forwardtest.Settings{
-				Caller: request.ClientCert, User: jane, ClientHTTP1: true, FrontProxy: frontProxy,
+	for way, row := range map[string]struct {
+		pair upstream.KeyPair
+		want http.Header
+	}{
+		"impersonation": {want: http.Header{
+			"Authorization": {"Bearer " + forwardtest.OwnToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev", user.AllAuthenticated},
+		}},
+		"front proxy": {keyPair(t), http.Header{"X-Remote-User": {"jane"}, "X-Remote-Group": {"dev", user.AllAuthenticated}}},
+	} {
+		for name, upgrade := range map[string]http.Header{"plain": nil, "upgrade": {"Upgrade": {"SPDY/3.1"}}} {
+			t.Run(name+"/"+way, func(t *testing.T) {
+				e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane, ClientHTTP1: true, FrontProxy: row.pair})
+				e.Get(t, "/api/v1/pods", merge(upgrade, forged, bearer("a-client's"), http.Header{"Connection": connection}))
+				got := e.Next(t)
+				identity := withPrefix(got.Header, "Authorization", "Impersonate-", "X-Remote-")
+				if diff := cmp.Diff(row.want, identity); diff != "" || (got.Certificate == certificateName) != (way == "front proxy") {
+					t.Errorf("identity, with the certificate of %q (-want +got):\n%s", got.Certificate, diff)
+				}
 			})
-			e.Get(t, "/api/v1/pods", header)
-			want := http.Header{"X-Remote-User": {"jane"}, "X-Remote-Group": {"dev", user.AllAuthenticated}}
-			got := e.Next(t)
-			identity := withPrefix(got.Header, "Authorization", "Impersonate-", "X-Remote-")
-			if diff := cmp.Diff(want, identity); diff != "" || got.Certificate != certificateName {
-				t.Errorf("identity, with the certificate of %q (-want +got):\n%s", got.Certificate, diff)
-			}
-		})
+		}
 	}
 }
 

@@ -178,30 +178,6 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNetworkCountsAsOneAddress: a client that has an IPv6 network has as many places as one address.
-func TestNetworkCountsAsOneAddress(t *testing.T) {
-	more := make(chan bool)
-	defer close(more)
-	e := forwardtest.New(t, forwardtest.Settings{Unauthenticated: forwardtest.Places{N: 4, Wait: time.Millisecond}, Handler: func(http.ResponseWriter, *http.Request) { <-more }})
-	inner := e.Gateway.Config.Handler
-	e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.RemoteAddr = r.Header.Get("X-Address")
-		inner.ServeHTTP(w, r)
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	from := func(address string) *http.Request {
-		return e.NewRequest(t, http.MethodGet, "/version", http.Header{"X-Address": {address}}, nil).WithContext(ctx)
-	}
-	for i := range 3 {
-		send(e, from(fmt.Sprintf("[2001:db8::%d]:1", i+1)))
-		e.Next(t)
-	}
-	if resp := e.Do(t, from("[2001:db8::4]:1")); resp.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("a fourth address of the network: %s", resp.Status)
-	}
-}
-
 // TestStalledBodiesTakeNoPlace: the upstream has not authorized a request before it has its body.
 func TestStalledBodiesTakeNoPlace(t *testing.T) {
 	for name, row := range map[string]struct {

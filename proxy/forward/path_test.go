@@ -73,14 +73,8 @@ func sendRaw(t *testing.T, e *forwardtest.Env, text string) string {
 // dial opens a connection to the gateway for HTTP/1.1.
 func dial(t *testing.T, e *forwardtest.Env) *tls.Conn {
 	t.Helper()
-	return dialProtocol(t, e, "http/1.1")
-}
-
-// dialProtocol opens a connection for a protocol by its ALPN name.
-func dialProtocol(t *testing.T, e *forwardtest.Env, protocol string) *tls.Conn {
-	t.Helper()
 	config := e.Client.Transport.(*http.Transport).TLSClientConfig.Clone()
-	config.NextProtos = []string{protocol}
+	config.NextProtos = []string{"http/1.1"}
 	config.ServerName = "example.com" // the name in the certificate of httptest
 	dialer := tls.Dialer{Config: config}
 	conn, err := dialer.DialContext(t.Context(), "tcp", e.Gateway.Listener.Addr().String())

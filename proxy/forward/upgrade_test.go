@@ -2,10 +2,8 @@ package forward_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,9 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
@@ -280,67 +275,5 @@ func TestUnrequestedUpgradeIsAnError(t *testing.T) {
 				t.Errorf("response is %s with %q", resp.Status, body)
 			}
 		})
-	}
-}
-
-// TestConnectionHeadersOverHTTP2AreRefused: HTTP/2 has no upgrades and no connection headers.
-func TestConnectionHeadersOverHTTP2AreRefused(t *testing.T) {
-	tests := [][2]string{
-		{"connection", "Upgrade"}, {"connection", "impersonate-user"}, {"upgrade", "SPDY/3.1"},
-		{"keep-alive", "5"}, {"transfer-encoding", "chunked"}, {"proxy-connection", "x"},
-		{"Impersonate-User", "admin"}, {"x-remote-user ", "admin"}, {"x-remote-user", "admin\r\nimpersonate-user: x"},
-	}
-	for _, field := range tests {
-		t.Run(field[0], func(t *testing.T) {
-			e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane})
-			if code := sendRawHTTP2(t, e, field); code == "200" {
-				t.Errorf("response is %s", code)
-			}
-			e.ExpectNone(t)
-		})
-	}
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane})
-	if code := sendRawHTTP2(t, e, [2]string{"accept", "*/*"}); code != "200" {
-		t.Errorf("response to a valid request is %s", code)
-	}
-}
-
-// sendRawHTTP2 sends a GET with a header field that http.Client would not send, and returns the
-// status code of the response, or the HTTP/2 error.
-func sendRawHTTP2(t *testing.T, e *forwardtest.Env, field [2]string) string {
-	t.Helper()
-	conn := dialProtocol(t, e, "h2")
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
-	framer := http2.NewFramer(conn, conn)
-	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	var block bytes.Buffer
-	enc := hpack.NewEncoder(&block)
-	for _, f := range [][2]string{
-		{":method", "GET"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/api/v1/pods"}, field,
-	} {
-		if err := enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(framer.WriteSettings(), framer.WriteHeaders(http2.HeadersFrameParam{
-		StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true,
-	})); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		frame, err := framer.ReadFrame()
-		switch f := frame.(type) {
-		case *http2.MetaHeadersFrame:
-			return f.PseudoValue("status")
-		case *http2.RSTStreamFrame:
-			return f.ErrCode.String()
-		case *http2.GoAwayFrame:
-			return f.ErrCode.String()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
