@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -184,24 +183,6 @@ func TestTokenReviewsAreCachedForTheirTTL(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestConcurrentRequestsShareOneTokenReview(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-		reviews.tokens["a"] = verified("jane")
-		var callers sync.WaitGroup
-		for range 50 {
-			callers.Go(func() {
-				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" {
-					t.Errorf("got %+v", got)
-				}
-			})
-		}
-		callers.Wait()
-		if n, _ := reviews.counts(); n != 1 {
-			t.Errorf("%d reviews", n)
-		}
-	})
 }
 
 func TestCallerIsUnauthenticatedWhileReviewsFail(t *testing.T) {

@@ -26,20 +26,17 @@ func (r *rules) follow(ctx context.Context, resource schema.GroupVersionResource
 }
 
 // change changes an object of a resource.
-func (r *rules) change(resource string) {
+func (r *rules) change(resource string) { r.set(resource, "a/any", nil) }
+
+// bind changes a RoleBinding.
+func (r *rules) bind(key string, object []byte) { r.set("rolebindings", key, object) }
+
+func (r *rules) set(resource, key string, object []byte) {
 	r.mu.Lock()
 	changed := r.changed[resource+".rbac.authorization.k8s.io"]
 	r.mu.Unlock()
-	changed("a/any", nil)
-	synctest.Wait()
-}
-
-// bind changes a RoleBinding.
-func (r *rules) bind(key string, object []byte) {
-	r.mu.Lock()
-	changed := r.changed["rolebindings.rbac.authorization.k8s.io"]
-	r.mu.Unlock()
 	changed(key, object)
+	synctest.Wait()
 }
 
 // runRBAC runs a test of an Access that follows RBAC objects. Jane may do everything.

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -192,9 +193,7 @@ var faults = map[string]func(w http.ResponseWriter, r *http.Request){
 // newRequest returns a GET request that carries its Info.
 func newRequest(line string, header http.Header) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, line, nil)
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	info, err := request.Parse(r)
 	if err != nil {
 		panic(err)
@@ -204,6 +203,13 @@ func newRequest(line string, header http.Header) *http.Request {
 
 // token returns the header of a bearer token.
 func token(t string) http.Header { return http.Header{"Authorization": {"Bearer " + t}} }
+
+// impersonating returns the header of an impersonation by token.
+func impersonating(t, user string) http.Header {
+	h := token(t)
+	h.Set("Impersonate-User", user)
+	return h
+}
 
 // authority is a CA of client certificates.
 type authority struct {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -37,9 +38,7 @@ func (a *reviewAPI) may(namespaces ...string) {
 func (a *Access) someOf(t *testing.T, path string, header http.Header) (*http.Request, *request.Read, error) {
 	t.Helper()
 	h := token("a")
-	for name, values := range header {
-		h[name] = values
-	}
+	maps.Copy(h, header)
 	r := authenticated(t, a, newRequest(path, h))
 	read, err := a.MayReadSome(r, readOf(t, r))
 	return r, read, err
@@ -95,27 +94,20 @@ func TestReviewsOfAReadHaveNoSelectors(t *testing.T) {
 	})
 }
 
-func TestReviewThatFailsFailsTheWholeRead(t *testing.T) {
-	for name, fault := range faults {
+func TestReviewThatFailsOrUnknownRoleBindingsFailTheWholeRead(t *testing.T) {
+	const unknown = "role bindings are unknown"
+	for _, name := range append(slices.Collect(maps.Keys(faults)), unknown) {
 		t.Run(name, func(t *testing.T) {
 			runSome(t, func(t *testing.T, reviews *reviewAPI, access *Access, _ *rules) {
 				authenticated(t, access, newRequest("/api/v1/pods", token("a")))
-				reviews.breakWith(func(w http.ResponseWriter, r *http.Request) { fault(w, r) })
+				reviews.breakWith(faults[name])
+				access.Authorizer.changes.bindings.complete = name != unknown
 				if _, read, err := access.someOf(t, "/api/v1/pods", asks); err == nil {
 					t.Errorf("shows %v", read)
 				}
 			})
 		})
 	}
-}
-
-func TestNothingIsShownBeforeRoleBindingsAreKnown(t *testing.T) {
-	runSome(t, func(t *testing.T, _ *reviewAPI, access *Access, _ *rules) {
-		access.Authorizer.changes.bindings.complete = false
-		if _, read, err := access.someOf(t, "/api/v1/pods", asks); err == nil {
-			t.Errorf("shows %v", read)
-		}
-	})
 }
 
 func TestWatchOfSomeNamespacesEndsWhenTheyChange(t *testing.T) {
