@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 func TestBundleIsWrittenOnlyIfItIsWanted(t *testing.T) {
 	t.Chdir(t.TempDir())
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/readyz":
 			http.Error(w, "[-]upstream failed", http.StatusInternalServerError)
@@ -22,8 +21,7 @@ func TestBundleIsWrittenOnlyIfItIsWanted(t *testing.T) {
 		default:
 			fmt.Fprint(w, "{}")
 		}
-	}))
-	defer server.Close()
+	})
 	for _, tt := range []struct {
 		args  []string
 		code  int
@@ -37,14 +35,14 @@ func TestBundleIsWrittenOnlyIfItIsWanted(t *testing.T) {
 		{[]string{"-y", "-o", "b.tar.gz", "--address", "http://127.0.0.1:1"}, exitUnknown, 2},
 		{[]string{"-y", "-o", "no/directory"}, exitUnknown, 2},
 	} {
-		_, code := execute(t, append([]string{"bundle", "--address", server.URL}, tt.args...)...)
+		_, code := execute(t, append([]string{"bundle", "--address", address}, tt.args...)...)
 		files, err := filepath.Glob("*.tar.gz")
 		if err != nil || code != tt.code || len(files) != tt.files {
 			t.Errorf("%q: exit %d, %d files, %v", tt.args, code, len(files), err)
 		}
 	}
 	f := bundleFlags{}
-	f.address, f.timeout = server.URL, time.Minute
+	f.address, f.timeout = address, time.Minute
 	parts, err := f.collect(t.Context())
 	list := string(contentsOf(parts))
 	for _, want := range []string{"[-]upstream failed", "heap.pprof  ", "missing: 404", "2 B"} {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -46,9 +45,7 @@ func startAdmin(t *testing.T) (url string) {
 			return see.Upstream{Probed: true, Error: "refused", Fault: fault.Of(errors.New("refused"), true)}
 		}, Clients: table, Names: true, Kept: ring,
 	})
-	server := httptest.NewServer(s.Handler())
-	t.Cleanup(server.Close)
-	return server.URL
+	return answering(t, s.Handler().ServeHTTP)
 }
 
 // execute runs a command and returns what it prints and its exit code.
@@ -106,16 +103,13 @@ func TestJSONAndYAMLAreTheSameValue(t *testing.T) {
 		answers["GET /see/v1alpha1/"+path] = string(body)
 	}
 	answers["GET /see/v1alpha1/why"] = `{"apiVersion": "sluice/v1alpha1", "kind": "RequestList", "items": [{"id": "1", "user": "yes: <no>"}]}`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte(answers[r.Method+" "+r.URL.Path]))
-	}))
-	defer server.Close()
+	address := answering(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(answers[r.Method+" "+r.URL.Path])) })
 	for command, kind := range map[string]string{
 		"status": "Status", "clients": "ClientList", "watches": "OpenWatchList", "why --last 1": "RequestList",
 	} {
 		var got [2]map[string]any
 		for i, format := range []string{"json", "yaml"} {
-			out, _ := execute(t, append(strings.Fields(command), "--address", server.URL, "-o", format)...)
+			out, _ := execute(t, append(strings.Fields(command), "--address", address, "-o", format)...)
 			if json.Valid([]byte(out)) != (format == "json") {
 				t.Errorf("%s -o %s prints\n%s", command, format, out)
 			}
@@ -241,7 +235,7 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 	var got *http.Request
 	var source, body string
 	code := http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
 		if source != "" {
 			w.Header().Set("Sluice-Source", source)
@@ -249,9 +243,8 @@ func TestWhyMakesTheRequestAndTellsWhatTheAnswerSays(t *testing.T) {
 		}
 		w.WriteHeader(code)
 		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(server.Close)
-	kubeconfig := kubeconfigFor(t, server.URL+"/prefix", "")
+	})
+	kubeconfig := kubeconfigFor(t, address+"/prefix", "")
 	refused, err := json.Marshal(metav1.Status{Message: bad})
 	if err != nil {
 		t.Fatal(err)
@@ -299,16 +292,15 @@ func TestAnswersPrintNothingThatControlsTheTerminal(t *testing.T) {
 			APIVersion: "sluice/v1alpha1", Kind: "Status", Verdict: see.Verdict{State: "away", Sentence: bad, Do: bad, Runbook: bad}, Facts: &see.Facts{}}},
 		"another server": {[]string{"status"}, bad},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		address := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 			if text, plain := row.answer.(string); plain {
 				w.WriteHeader(http.StatusForbidden)
 				_, _ = io.WriteString(w, text)
 				return
 			}
 			_ = json.NewEncoder(w).Encode(row.answer)
-		}))
-		t.Cleanup(server.Close)
-		out, err := output(t, append(row.args, "--address="+server.URL)...)
+		})
+		out, err := output(t, append(row.args, "--address="+address)...)
 		if got := fmt.Sprint(err, out); !strings.Contains(got, "?[2J?agent?") || strings.ContainsAny(got, "\x1b\u202e\u009b") {
 			t.Errorf("%s: %q", want, got)
 		}

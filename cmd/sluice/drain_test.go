@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"net/http"
 	"testing"
@@ -64,21 +63,8 @@ func TestReadinessFailsDuringShutdownDelay(t *testing.T) {
 		if got := shutdown(); got != "[-]shutdown failed: process is shutting down\nreadyz check failed\n" {
 			t.Errorf("during the delay: %s", got)
 		}
-		if err := shakeHands(t, api); err != nil {
-			t.Errorf("the API listener is closed during the delay: %v", err)
-		}
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
 	})
-}
-
-func shakeHands(t *testing.T, l *proxytest.Listener) error {
-	t.Helper()
-	conn, err := l.Dial(t.Context(), "", "")
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(t.Context())
 }

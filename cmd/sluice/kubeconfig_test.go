@@ -50,11 +50,8 @@ func kubeconfigDir(t *testing.T) (path, ca string) {
 		t.Fatal(err)
 	}
 	path = filepath.Join(dir, "config")
-	for name, text := range map[string]string{path: twoClusters, filepath.Join(dir, "ca.crt"): "not used"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	overwrite(t, path, twoClusters)
+	overwrite(t, filepath.Join(dir, "ca.crt"), "not used")
 	return path, files.CA
 }
 
@@ -125,17 +122,15 @@ func TestKubeconfigPointsToSluice(t *testing.T) {
 // TestPrintedKubeconfigLeadsToTheSameFiles wherever it is written to, on the way back, too.
 func TestPrintedKubeconfigLeadsToTheSameFiles(t *testing.T) {
 	path, _ := kubeconfigDir(t)
-	dir, elsewhere := filepath.Dir(path), t.TempDir()
+	dir := filepath.Dir(path)
 	relative := strings.Replace(twoClusters, "{token: secret, exec:",
 		"{client-certificate: keys/u.crt, client-key: ../u.key, tokenFile: /run/token, exec:", 1)
-	if err := os.WriteFile(path, []byte(relative), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, relative)
 	absolute := strings.NewReplacer("keys/u.crt", dir+"/keys/u.crt", "../u.key", filepath.Dir(dir)+"/u.key", "ca.crt", dir+"/ca.crt").Replace(relative)
 	want := parseKubeconfig(t, absolute)
 	t.Chdir(filepath.Dir(dir))
 	from := filepath.Join(filepath.Base(dir), "config")
-	for i, args := range [][]string{{"--server=https://x"}, {"--proxy-url=http://x"}, {"--context=b", "--server=https://x"}, {"--restore"}} {
+	for _, args := range [][]string{{"--server=https://x"}, {"--proxy-url=http://x"}, {"--context=b", "--server=https://x"}, {"--restore"}} {
 		text, err := output(t, append([]string{"kubeconfig", "--kubeconfig=" + from}, args...)...)
 		if err != nil {
 			t.Fatal(err)
@@ -144,13 +139,7 @@ func TestPrintedKubeconfigLeadsToTheSameFiles(t *testing.T) {
 		if diff := cmp.Diff(want.AuthInfos, got.AuthInfos); diff != "" || got.Clusters["one"].CertificateAuthority != dir+"/ca.crt" {
 			t.Errorf("%q: CA %q, users (-want +got):\n%s", args, got.Clusters["one"].CertificateAuthority, diff)
 		}
-		from = filepath.Join(elsewhere, string(rune('a'+i)), "config")
-		if err := os.Mkdir(filepath.Dir(from), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(from, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		from = writeFile(t, "config", text)
 	}
 	if diff := cmp.Diff(want, parseKubeconfig(t, readFile(t, from))); diff != "" {
 		t.Errorf("after --restore (-want +got):\n%s", diff)
@@ -167,9 +156,7 @@ func TestWrittenKubeconfigIsRestoredByteForByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, before, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, string(before))
 	for _, args := range [][]string{{"--server=https://localhost:8443", "--all"}, {"--proxy-url=http://localhost:3128", "--ca-file=" + ca},
 		{"--restore", "--context=b"}, {"--restore"}} {
 		if _, err := output(t, append([]string{"kubeconfig", "--kubeconfig=" + path, "--write"}, args...)...); err != nil {

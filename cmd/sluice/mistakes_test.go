@@ -5,7 +5,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,31 +27,21 @@ func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("HOME", t.TempDir())
 	admin := startAdmin(t)
-	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	forbid := func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `{"kind":"Status","code":403,"message":"forbidden"}`)
-	}))
+	}
+	api := httptest.NewTLSServer(http.HandlerFunc(forbid))
 	defer api.Close()
-	open := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // an API that answers /readyz to everybody
+	open := answering(t, func(w http.ResponseWriter, r *http.Request) { // an API that answers /readyz to everybody
 		if r.URL.Path != "/readyz" {
-			w.WriteHeader(http.StatusForbidden)
-			_, _ = io.WriteString(w, `{"kind":"Status","code":403,"message":"forbidden"}`)
+			forbid(w, r)
 		}
-	}))
-	defer open.Close()
-	ca := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
-	defer locked.Close()
-	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }))
-	defer pod.Close()
+	})
+	ca := writeFile(t, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw})))
+	silent := listen(t)
+	locked := answering(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	pod := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
 	alone := kubeconfigFor(t, "https://127.0.0.1:1", "")
 	for args, says := range map[string]string{
 		"status --pod sluice --kubeconfig " + alone:   "nobody listens at the apiserver of the kubeconfig: start it, or name another one with --kubeconfig",
@@ -87,10 +76,10 @@ func TestMistakesAreAnsweredWithWhatToDo(t *testing.T) {
 		"status --address " + api.URL:                      "look whether --ca-file is right",
 		"status --ca-file " + ca + " --address " + api.URL: "is no admin listener of Sluice",
 		"bundle -y -o - --ca-file " + ca + " --address " + api.URL:         "is no admin listener of Sluice",
-		"bundle -y -o - --address " + open.URL:                             "is no admin listener of Sluice",
+		"bundle -y -o - --address " + open:                                 "is no admin listener of Sluice",
 		"status --timeout 50ms --address http://" + silent.Addr().String(): "has not answered within 50ms",
-		"status --address " + locked.URL:                                   "name a file with a token for the API with --token-file",
-		"watches --address " + pod.URL:                                     "is no Sluice of this release",
+		"status --address " + locked:                                       "name a file with a token for the API with --token-file",
+		"watches --address " + pod:                                         "is no Sluice of this release",
 		"clients --sort-by size":                                           "none of would-cost, cost",
 		"why --last 3 --show nothing":                                      "none of served, passed",
 		"status --ca-file none --address " + admin:                         "--ca-file: open none",
@@ -135,11 +124,7 @@ func TestVersionIsAFlagToo(t *testing.T) {
 
 // TestAStartThatFailsLeavesNothingBehind although it would have issued a certificate.
 func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
+	taken := listen(t)
 	kubeconfig := kubeconfigFor(t, "https://127.0.0.1:1", "")
 	for _, flags := range []string{"--listen " + taken.Addr().String(), "--listen 127.0.0.1:0 --admin-listen " + taken.Addr().String(),
 		"--listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --proxy-listen " + taken.Addr().String()} {
@@ -179,10 +164,9 @@ func TestLastRequestsAreChosenByUserVerbAndCode(t *testing.T) {
 		Gather: func() ([]*dto.MetricFamily, error) { return nil, nil }, Stopping: func() bool { return false },
 		Upstream: func() see.Upstream { return see.Upstream{} }, Kept: ring, Names: true,
 	})
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
+	url := answering(t, s.Handler().ServeHTTP)
 	for flags, want := range map[string]string{"--user jan": "23", "--verb list": "12", "--code 200": "13", "--user jane --verb watch": "3", "--code 500": ""} {
-		out, code := execute(t, append(strings.Fields("why --last 2 --address "+server.URL), strings.Fields(flags)...)...)
+		out, code := execute(t, append(strings.Fields("why --last 2 --address "+url), strings.Fields(flags)...)...)
 		got := ""
 		for i, agent := range []string{"LIST200poller", "LIST404jane", "WATCH200jane"} {
 			if strings.Contains(out, agent) {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -114,24 +113,15 @@ func startForwarding(t *testing.T) string {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","status":{"token":"of-the-viewer"}}`)
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	return kubeconfigFor(t, server.URL, "one")
+	return kubeconfigFor(t, answering(t, mux.ServeHTTP), "one")
 }
 
 // TestPodsAreReachedThroughTheApiserver by every command that asks the admin listener.
 func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 	kubeconfig := startForwarding(t)
-	admin, err := url.Parse(startAdmin(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	unused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unused := listen(t)
 	unused.Close()
-	address := "http://sluice.example.com:" + admin.Port()
+	address := strings.Replace(startAdmin(t), "127.0.0.1", "sluice.example.com", 1)
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -182,12 +172,9 @@ func TestInstallationsSayHowTheirPodsAreReached(t *testing.T) {
 // TestEveryReplicaIsAsked by its namespace: costs and watches are added, and a status tells only the differences apart.
 func TestEveryReplicaIsAsked(t *testing.T) {
 	kubeconfig := startForwarding(t)
-	admin, err := url.Parse(startAdmin(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := startAdmin(t)
 	run := func(args ...string) string {
-		out, _ := execute(t, append([]string{args[0], "--pod=two", "--address=http://127.0.0.1:" + admin.Port(), "--kubeconfig=" + kubeconfig}, args[1:]...)...)
+		out, _ := execute(t, append([]string{args[0], "--pod=two", "--address=" + admin, "--kubeconfig=" + kubeconfig}, args[1:]...)...)
 		return out
 	}
 	var l clients.ClientList
@@ -211,7 +198,7 @@ func TestEveryReplicaIsAsked(t *testing.T) {
 	if out := run("watches", "--pod=three"); !strings.Contains(out, "secrets.v1  2 ") {
 		t.Errorf("one does not answer:\n%s", out)
 	}
-	c := adminClient{address: admin.String(), timeout: time.Minute, pod: pod{at: "three", kubeconfig: kubeconfig}}
+	c := adminClient{address: admin, timeout: time.Minute, pod: pod{at: "three", kubeconfig: kubeconfig}}
 	pods, all, err := getAll[clients.ClientList](t.Context(), c, "clients", nil, "ClientList")
 	if len(pods) != 2 || len(all) != 2 || err == nil || !strings.HasPrefix(err.Error(), "pod three/sluice-2: ") || exitCode(err) != exitUnknown {
 		t.Errorf("%d of %q answer: %v", len(all), pods, err)
@@ -232,16 +219,13 @@ func TestEveryReplicaIsAsked(t *testing.T) {
 // TestThePluginFindsThePods: in the namespace of the context, or in the usual one, unless an address is given.
 func TestThePluginFindsThePods(t *testing.T) {
 	kubeconfig := startForwarding(t)
-	admin, err := url.Parse(startAdmin(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := startAdmin(t)
 	name := os.Args[0]
 	t.Cleanup(func() { os.Args[0] = name })
 	os.Args[0] = "/usr/local/bin/kubectl-sluice"
 	for _, tt := range []struct{ kubeconfig, address, env, want string }{
 		{kubeconfig, "", "", "one"}, {kubeconfigFor(t, "https://127.0.0.1:1", ""), "", "", "sluice"}, {writeFile(t, "none", ""), "", "", "sluice"},
-		{kubeconfig, admin.String(), "", ""}, {kubeconfig, "", admin.String(), ""},
+		{kubeconfig, admin, "", ""}, {kubeconfig, "", admin, ""},
 	} {
 		t.Setenv("SLUICE_ADDRESS", tt.env)
 		var c adminClient
@@ -272,11 +256,7 @@ func TestHungApiserversKeepNoConnection(t *testing.T) {
 		"a part of an error": {"GET": "HTTP/1.1 500 x\r\n\r\n{"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer listener.Close()
+			listener := listen(t)
 			var connections sync.WaitGroup
 			connections.Go(func() {
 				for {

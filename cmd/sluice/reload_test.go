@@ -50,9 +50,7 @@ func newReloading(t *testing.T, path string) *reloading {
 // after checks the result of one reload of a text, how often one was applied, and what was logged.
 func (r *reloading) after(text, result string, applied int, logged string) {
 	r.Helper()
-	if err := os.WriteFile(r.path, []byte(text), 0o600); err != nil {
-		r.Fatal(err)
-	}
+	overwrite(r.T, r.path, text)
 	before := testutil.ToFloat64(r.metrics.total.WithLabelValues(result))
 	for range 4 { // a file is tried once
 		r.poll()
@@ -140,9 +138,7 @@ func TestServeReloadsOnSIGHUP(t *testing.T) {
 	path := writeFile(t, "sluice.yaml", configHead)
 	s := startServe(t, "--config="+path, "--kubeconfig="+apiserver.Kubeconfig("sluice"), "--cert-dir="+t.TempDir(), "--log-level=error")
 	harness.Eventually(t, "ready", func() error { return get(s.admin + "/readyz") })
-	if err := os.WriteFile(path, []byte(configHead+"debugHeaders: true\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, configHead+"debugHeaders: true\n")
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,23 +18,26 @@ import (
 	"sluice/proxy/see"
 )
 
-// The exit code tells a script what the sentence tells people.
-func TestStatusExitsByTheVerdict(t *testing.T) {
-	proven := 0.009
-	facts := &see.Facts{Resources: []see.Resource{{Name: "pods.v1", Synced: true, Objects: 10006, ProvenSeconds: &proven}}}
-	status := func(state string) string {
-		text, err := json.Marshal(see.Status{
-			APIVersion: "sluice/v1alpha1", Kind: "Status", Verdict: see.Verdict{State: state, Sentence: "A sentence.", Do: "Do this.", Runbook: "section"}, Facts: facts,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("sesame\n"), 0o600); err != nil {
+// statusText returns a Status as the admin listener answers it.
+func statusText(t *testing.T, state string, pods see.Resource) string {
+	t.Helper()
+	pods.Name = "pods.v1"
+	text, err := json.Marshal(see.Status{
+		APIVersion: "sluice/v1alpha1", Kind: "Status", Facts: &see.Facts{Resources: []see.Resource{pods}},
+		Verdict: see.Verdict{State: state, Sentence: "A sentence.", Do: "Do this.", Runbook: "section"},
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text)
+}
+
+// The exit code tells a script what the sentence tells people.
+func TestStatusExitsByTheVerdict(t *testing.T) {
+	status := func(state string) string {
+		return statusText(t, state, see.Resource{Synced: true, Objects: 10006, ProvenSeconds: new(0.009)})
+	}
+	token := writeFile(t, "token", "sesame\n")
 	for _, tt := range []struct {
 		name, body string
 		code       int
@@ -47,51 +48,37 @@ func TestStatusExitsByTheVerdict(t *testing.T) {
 		{"forbidden", "Sluice: no", 403, exitUnknown}, {"an older release", "404 page not found", 404, exitUnknown},
 		{"another server", "<html>", 200, exitUnknown}, {"something else as JSON", "{}", 200, exitUnknown},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		address := answering(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/see/v1alpha1/status" || r.Header.Get("Authorization") != "Bearer sesame" {
 				t.Errorf("%s asks for %s as %q", tt.name, r.URL, r.Header.Get("Authorization"))
 			}
 			w.WriteHeader(tt.code)
 			_, _ = w.Write([]byte(tt.body))
-		}))
-		for _, output := range []string{"text", "json"} {
-			c := statusCommand()
-			var out bytes.Buffer
-			c.SetOut(&out)
-			c.SetArgs([]string{"--address", server.URL + "/", "--token-file", token, "-o", output})
-			c.SilenceErrors, c.SilenceUsage = true, true
-			err := c.ExecuteContext(t.Context())
-			code := exitCode(err)
+		})
+		for _, format := range []string{"text", "json"} {
+			out, code := execute(t, "status", "--address", address+"/", "--token-file", token, "-o", format)
 			if code != tt.want {
-				t.Errorf("%s: exit code %d, want %d: %v", tt.name, code, tt.want, err)
+				t.Errorf("%s: exit code %d, want %d", tt.name, code, tt.want)
 			}
 			switch {
-			case code == exitUnknown && out.Len() > 0, output == "json" && code != exitUnknown && !sameJSON(out.Bytes(), tt.body):
-				t.Errorf("%s: %s prints %q", tt.name, output, &out)
-			case output == "text" && code != exitUnknown && !(strings.Contains(out.String(), "A sentence.\n  Do this.\n  Runbook: docs/deploying.md#section\n") && strings.Contains(out.String(), "10 006")):
-				t.Errorf("%s: prints %q", tt.name, &out)
+			case code == exitUnknown && out != "", format == "json" && code != exitUnknown && !sameJSON(out, tt.body):
+				t.Errorf("%s: %s prints %q", tt.name, format, out)
+			case format == "text" && code != exitUnknown && !(strings.Contains(out, "A sentence.\n  Do this.\n  Runbook: docs/deploying.md#section\n") && strings.Contains(out, "10 006")):
+				t.Errorf("%s: prints %q", tt.name, out)
 			}
 		}
-		server.Close()
 	}
 }
 
 // sameJSON reports whether two texts have the same value, whatever their spaces.
-func sameJSON(a []byte, b string) bool {
+func sameJSON(a, b string) bool {
 	var one, other any
-	return json.Unmarshal(a, &one) == nil && json.Unmarshal([]byte(b), &other) == nil && reflect.DeepEqual(one, other)
+	return json.Unmarshal([]byte(a), &one) == nil && json.Unmarshal([]byte(b), &other) == nil && reflect.DeepEqual(one, other)
 }
 
 // TestStatusWaitsForAState: the exit code says whether it came, or whether nobody answers.
 func TestStatusWaitsForAState(t *testing.T) {
-	status := func(state string, synced bool) string {
-		s := see.Status{Kind: "Status", Verdict: see.Verdict{State: state}, Facts: &see.Facts{Resources: []see.Resource{{Name: "pods.v1", Synced: synced}}}}
-		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
+	status := func(state string, synced bool) string { return statusText(t, state, see.Resource{Synced: synced}) }
 	away, filling, well := status("away", false), status("filling", false), status("well", true)
 	for name, tt := range map[string]struct {
 		answers []string // the last one for ever; "" refuses
@@ -151,16 +138,15 @@ func TestStatusWaitsForAState(t *testing.T) {
 // TestStatusWaitsForNoDeadConnection: the first of all is never answered, whatever the time of the wait.
 func TestStatusWaitsForNoDeadConnection(t *testing.T) {
 	var asked atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == 1 {
 			_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is noticed
 			<-r.Context().Done()
 			return
 		}
 		_, _ = w.Write([]byte(`{"kind":"Status","state":"well","resources":[]}`))
-	}))
-	defer server.Close()
-	out, code := execute(t, "status", "--wait", "--timeout", "8s", "--address", server.URL)
+	})
+	out, code := execute(t, "status", "--wait", "--timeout", "8s", "--address", address)
 	if code != 0 || asked.Load() != 2 {
 		t.Errorf("exit %d after %d questions: %s", code, asked.Load(), out)
 	}
@@ -200,15 +186,14 @@ func TestStatusThatCannotTellExitsApart(t *testing.T) {
 		"JSON on it":  {[]string{"-o", "json"}, well, "no space left"},
 		"long answer": {nil, well + strings.Repeat(" ", 16<<20), "longer than 16 MiB"},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(tt.body)) }))
 		c := rootCommand()
 		c.SetOut(full{})
-		c.SetArgs(append([]string{"status", "--address", server.URL}, tt.args...))
+		address := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(tt.body)) })
+		c.SetArgs(append([]string{"status", "--address", address}, tt.args...))
 		err := c.ExecuteContext(t.Context())
 		if exitCode(err) != exitUnknown || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", name, err)
 		}
-		server.Close()
 	}
 }
 
