@@ -139,12 +139,12 @@ func (o *Outage) fromCache(ctx context.Context, query, warning string) error {
 	return nil
 }
 
-// hasEnded reports whether a watch has ended. What it has shown before is lost.
+// hasEnded reports whether a watch has ended, or has received the error that ends it. What it has shown before is lost.
 func hasEnded(w watch.Interface) bool {
 	for {
 		select {
-		case _, open := <-w.ResultChan():
-			if !open {
+		case e, open := <-w.ResultChan():
+			if !open || e.Type == watch.Error {
 				return true
 			}
 		default:
