@@ -133,6 +133,45 @@ var (
 func synced(version uint64) Event   { return Event{Version: version, InitialEventsEnd: true} }
 func bookmark(version uint64) Event { return Event{Version: version} }
 
+// session is a reflector of a script that runs, with what it has published.
+type session struct {
+	*Reflector
+	src     *script
+	stores  []*cache.Store
+	current *cache.Store
+	ended   error // why stores were withdrawn
+	stop    func(want error)
+}
+
+// start begins a session, which its test must stop.
+func start(t *testing.T, steps ...step) *session {
+	s := &session{src: &script{t: t, steps: steps}}
+	s.Reflector = New(s.src, Options{
+		Publish: func(store *cache.Store) {
+			if s.current = store; store != nil {
+				s.stores = append(s.stores, store)
+			}
+		},
+		Ended: func(err error) { s.ended = errors.Join(s.ended, err) },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	s.stop = func(want error) {
+		cancel()
+		if err := <-done; !errors.Is(err, want) {
+			t.Errorf("Run returned %v, want %v", err, want)
+		}
+	}
+	return s
+}
+
+// wait lets virtual time pass.
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 	broken := errors.New("connection reset")
 	tests := []struct {
@@ -270,31 +309,17 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var stores []*cache.Store
-				var current *cache.Store
-				src := &script{t: t, steps: tt.steps}
-				r := New(src, Options{Publish: func(s *cache.Store) {
-					if current = s; s != nil {
-						stores = append(stores, s)
-					}
-				}})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- r.Run(ctx) }()
-				time.Sleep(10 * time.Minute) // virtual time: until nothing more happens
-				synctest.Wait()
-				if len(src.steps) != 0 {
-					t.Errorf("steps left: %+v, calls %v", src.steps, src.calls)
+				s := start(t, tt.steps...)
+				wait(10 * time.Minute) // until nothing more happens
+				if len(s.src.steps) != 0 {
+					t.Errorf("steps left: %+v, calls %v", s.src.steps, s.src.calls)
 				}
-				if len(stores) != tt.stores {
-					t.Errorf("%d stores were published, want %d", len(stores), tt.stores)
+				if len(s.stores) != tt.stores {
+					t.Errorf("%d stores were published, want %d", len(s.stores), tt.stores)
 				}
-				checkStores(t, stores, current, tt.objects, tt.version)
-				cancel()
-				if err := <-ended; !errors.Is(err, tt.ends) {
-					t.Errorf("Run returned %v, want %v", err, tt.ends)
-				}
-				if current != nil {
+				checkStores(t, s.stores, s.current, tt.objects, tt.version)
+				s.stop(tt.ends)
+				if s.current != nil {
 					t.Error("the store is still published after Run")
 				}
 			})
@@ -332,41 +357,26 @@ func checkStores(t *testing.T, stores []*cache.Store, current *cache.Store, obje
 
 func TestRebuildReplacesTheStoreWhileItsWatchIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var current *cache.Store
-		src := &script{t: t, steps: []step{
-			{call: "watchlist", events: []Event{event(added, "a/wrong", 3), synced(10)}},
-			{call: "watchlist", events: []Event{event(added, "a/right", 4), synced(12)}},
-		}}
-		r := New(src, Options{Publish: func(s *cache.Store) { current = s }})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- r.Run(ctx) }()
+		s := start(t,
+			step{call: "watchlist", events: []Event{event(added, "a/wrong", 3), synced(10)}},
+			step{call: "watchlist", events: []Event{event(added, "a/right", 4), synced(12)}},
+		)
 		synctest.Wait()
-		first := current
-		r.Rebuild(errors.New("keys differ"))
-		time.Sleep(time.Minute) // virtual time
-		synctest.Wait()
-		if current == nil || current == first || current.Snapshot().Get("a/right") == nil {
+		first := s.current
+		s.Rebuild(errors.New("keys differ"))
+		wait(time.Minute)
+		if s.current == nil || s.current == first || s.current.Snapshot().Get("a/right") == nil {
 			t.Error("no new store")
 		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		s.stop(nil)
 	})
 }
 
-// However often the events are held back, there is a store for most of the time.
-func TestStoreWhoseEventsAreHeldBackIsSoonReplaced(t *testing.T) {
+// withoutStore plays a script within an hour of virtual time, and returns how long no store was published after the first.
+func withoutStore(t *testing.T, steps []step) (without time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &script{t: t, steps: []step{{call: "watchlist", events: []Event{synced(10)}, end: errors.Join(cache.ErrHeldBack, ErrRebuild)}}}
-		const lists, frozen = 10, 3 * time.Second
-		for range lists {
-			src.steps = append(src.steps, step{call: "list", version: 20},
-				step{call: "watch 20", events: []Event{}, end: errors.Join(cache.ErrHeldBack, ErrRebuild), after: frozen})
-		}
+		src := &script{t: t, steps: steps}
 		var since time.Time
-		var without time.Duration
 		r := New(src, Options{Publish: func(s *cache.Store) {
 			if s == nil {
 				since = time.Now()
@@ -374,48 +384,39 @@ func TestStoreWhoseEventsAreHeldBackIsSoonReplaced(t *testing.T) {
 				without += time.Since(since)
 			}
 		}})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- r.Run(ctx) }()
-		time.Sleep(10 * time.Minute) // virtual time
-		synctest.Wait()
-		if len(src.steps) > 0 || without > lists*2*firstDelay {
-			t.Errorf("no store for %v while %d were held back; %d steps are left", without, lists, len(src.steps))
-		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := r.Run(ctx); err != nil || len(src.steps) > 0 {
+			t.Errorf("%d steps are left, %v", len(src.steps), err)
 		}
 	})
+	return without
+}
+
+// However often the events are held back, there is a store for most of the time.
+func TestStoreWhoseEventsAreHeldBackIsSoonReplaced(t *testing.T) {
+	heldBack := errors.Join(cache.ErrHeldBack, ErrRebuild)
+	steps := []step{{call: "watchlist", events: []Event{synced(10)}, end: heldBack}}
+	const lists, frozen = 10, 3 * time.Second
+	for range lists {
+		steps = append(steps, step{call: "list", version: 20}, step{call: "watch 20", end: heldBack, after: frozen})
+	}
+	if without := withoutStore(t, steps); without > lists*2*firstDelay {
+		t.Errorf("no store for %v while %d were held back", without, lists)
+	}
 }
 
 // A restarted apiserver has no history. It is listed at once, however often it could not be reached before.
 func TestStoreThatExpiresInAnOutageIsReplacedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		away := errors.New("connection refused")
-		src := &script{t: t, steps: []step{{call: "watchlist", events: []Event{synced(10)}, end: away, after: time.Minute}}}
-		for range 20 {
-			src.steps = append(src.steps, step{call: "watch 10", err: away})
-		}
-		src.steps = append(src.steps, step{call: "watch 10", err: ErrExpired}, step{call: "watchlist", events: []Event{synced(50)}})
-		var withdrawn time.Time
-		var without time.Duration
-		r := New(src, Options{Publish: func(s *cache.Store) {
-			if s == nil {
-				withdrawn = time.Now()
-			} else if !withdrawn.IsZero() {
-				without = time.Since(withdrawn)
-			}
-		}})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // virtual time
-		defer cancel()
-		if err := r.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if len(src.steps) > 0 || without == 0 || without > 2*firstDelay {
-			t.Errorf("no store for %v; %d steps are left", without, len(src.steps))
-		}
-	})
+	away := errors.New("connection refused")
+	steps := []step{{call: "watchlist", events: []Event{synced(10)}, end: away, after: time.Minute}}
+	for range 20 {
+		steps = append(steps, step{call: "watch 10", err: away})
+	}
+	steps = append(steps, step{call: "watch 10", err: ErrExpired}, step{call: "watchlist", events: []Event{synced(50)}})
+	if without := withoutStore(t, steps); without == 0 || without > 2*firstDelay {
+		t.Errorf("no store for %v", without)
+	}
 }
 
 // The apiserver may not keep a state until its last page is read: it is listed ever more rarely.

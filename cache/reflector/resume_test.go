@@ -64,31 +64,18 @@ func TestStoreGoesOnOnlyIfEventsExplainEachDifference(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				src := &script{t: t, steps: append([]step{begin}, row.steps...)}
-				var current *cache.Store
-				var ended error
-				r := New(src, Options{
-					Publish: func(s *cache.Store) { current = s },
-					Ended:   func(err error) { ended = errors.Join(ended, err) },
-				})
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error, 1)
-				go func() { done <- r.Run(ctx) }()
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				if len(src.steps) != 0 || current == nil {
-					t.Fatalf("steps left: %+v, calls %v", src.steps, src.calls)
+				s := start(t, append([]step{begin}, row.steps...)...)
+				wait(time.Minute)
+				if len(s.src.steps) != 0 || s.current == nil {
+					t.Fatalf("steps left: %+v, calls %v", s.src.steps, s.src.calls)
 				}
-				if n := current.Snapshot().Len(); n != row.objects || !current.Proves(row.proves) {
-					t.Errorf("%d objects at version %d", n, current.Snapshot().Version)
+				if n := s.current.Snapshot().Len(); n != row.objects || !s.current.Proves(row.proves) {
+					t.Errorf("%d objects at version %d", n, s.current.Snapshot().Version)
 				}
-				if !errors.Is(ended, row.ended) || (ended == nil) != (row.ended == nil) {
-					t.Errorf("ended by %v, want %v", ended, row.ended)
+				if !errors.Is(s.ended, row.ended) || (s.ended == nil) != (row.ended == nil) {
+					t.Errorf("ended by %v, want %v", s.ended, row.ended)
 				}
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
+				s.stop(nil)
 			})
 		})
 	}
@@ -98,35 +85,26 @@ func TestStoreGoesOnOnlyIfEventsExplainEachDifference(t *testing.T) {
 func TestStoreStaysInDoubtAfterAnInventoryThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("connection reset")
-		src := &script{t: t, steps: []step{
-			{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: broken},
-			{call: "watch 10", doubtful: true},
-			{call: "inventory", err: &cache.RetryAfterError{After: 20 * time.Second, Err: broken}},
-			{call: "watch 10", doubtful: true},
-			{call: "inventory", objects: []*tree.Object{object("a/x", 3)}, version: 20},
-		}}
-		var current *cache.Store
-		r := New(src, Options{Publish: func(s *cache.Store) { current = s }})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
+		s := start(t,
+			step{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: broken},
+			step{call: "watch 10", doubtful: true},
+			step{call: "inventory", err: &cache.RetryAfterError{After: 20 * time.Second, Err: broken}},
+			step{call: "watch 10", doubtful: true},
+			step{call: "inventory", objects: []*tree.Object{object("a/x", 3)}, version: 20},
+		)
+		wait(10 * time.Second)
 		listed := &cache.Inventory{Version: 15, Asked: time.Now()}
 		if err := listed.Add("a/x", 3); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := current.ConfirmState(listed); err != nil || !current.Proves(15) || !current.Doubtful() {
-			t.Errorf("proven: %v, in doubt: %v, %v", current.Proves(15), current.Doubtful(), err)
+		if _, err := s.current.ConfirmState(listed); err != nil || !s.current.Proves(15) || !s.current.Doubtful() {
+			t.Errorf("proven: %v, in doubt: %v, %v", s.current.Proves(15), s.current.Doubtful(), err)
 		}
 		time.Sleep(time.Minute)
-		if current.Doubtful() {
+		if s.current.Doubtful() {
 			t.Error("the doubt does not end")
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		s.stop(nil)
 	})
 }
 
@@ -142,60 +120,40 @@ func TestStoreGoesOnAfterAsManyEventsAsItHasObjects(t *testing.T) {
 			after = append(after, event(modified, name, uint64(objects+1+i)))
 			now = append(now, after[i].Object)
 		}
-		src := &script{t: t, steps: []step{
-			{call: "watchlist", events: append(before, synced(objects)), end: errors.New("connection reset")},
-			{call: fmt.Sprint("watch ", objects), doubtful: true, events: after},
-			{call: "inventory", objects: now, version: 2 * objects},
-		}}
-		published := 0
-		r := New(src, Options{Publish: func(s *cache.Store) { published++ }})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if len(src.steps) != 0 || published != 1 {
-			t.Errorf("%d stores, %d steps left, calls %v", published, len(src.steps), src.calls)
+		s := start(t,
+			step{call: "watchlist", events: append(before, synced(objects)), end: errors.New("connection reset")},
+			step{call: fmt.Sprint("watch ", objects), doubtful: true, events: after},
+			step{call: "inventory", objects: now, version: 2 * objects},
+		)
+		wait(time.Minute)
+		if len(s.src.steps) != 0 || len(s.stores) != 1 || s.current == nil {
+			t.Errorf("%d stores, %d steps left, calls %v", len(s.stores), len(s.src.steps), s.src.calls)
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		s.stop(nil)
 	})
 }
 
 // Whatever the new watch delivers, nothing of it is applied and nothing is proven before the inventory.
 func TestStoreStandsStillUntilTheInventory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &script{t: t, steps: []step{
-			{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: io.EOF, after: time.Minute},
-			{call: "watch 10", doubtful: true, events: []Event{bookmark(15), event(added, "a/y", 16)}},
-			{call: "inventory", objects: []*tree.Object{object("a/x", 3)}, version: 14, after: time.Minute},
-		}}
-		var current *cache.Store
-		r := New(src, Options{Publish: func(s *cache.Store) { current = s }})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		if !current.Proves(10) {
+		s := start(t,
+			step{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: io.EOF, after: time.Minute},
+			step{call: "watch 10", doubtful: true, events: []Event{bookmark(15), event(added, "a/y", 16)}},
+			step{call: "inventory", objects: []*tree.Object{object("a/x", 3)}, version: 14, after: time.Minute},
+		)
+		wait(30 * time.Second)
+		if !s.current.Proves(10) {
 			t.Error("not proven while the watch is open")
 		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if open, _ := r.Connected(); open || current.Proves(10) || current.Snapshot().Version != 10 || r.DisconnectedFor() != 30*time.Second {
-			t.Errorf("goes on at version %d without a verdict", current.Snapshot().Version)
+		wait(time.Minute)
+		if open, _ := s.Connected(); open || s.current.Proves(10) || s.current.Snapshot().Version != 10 || s.DisconnectedFor() != 30*time.Second {
+			t.Errorf("goes on at version %d without a verdict", s.current.Snapshot().Version)
 		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if open, _ := r.Connected(); !open || !current.Proves(16) {
-			t.Errorf("at version %d after the verdict", current.Snapshot().Version)
+		wait(time.Minute)
+		if open, _ := s.Connected(); !open || !s.current.Proves(16) {
+			t.Errorf("at version %d after the verdict", s.current.Snapshot().Version)
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		s.stop(nil)
 	})
 }
 
