@@ -55,10 +55,7 @@ func TestArchivedEventsShowWhatTheyShowedBefore(t *testing.T) {
 	s := updated(t, 1<<20, 2000)
 	isOdd := filterFunc(func(o *tree.Object) bool { _, ok := o.Label("odd"); return ok })
 	for _, scope := range []Scope{{}, {Namespace: "b"}, {Key: "b/y"}, {Indexed: true, Value: "b/y"}} {
-		c, err := s.Watch(scope, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := openWatch(t, s, scope, 2)
 		if behind, since := c.Behind(2); behind < 100 || since.Unix() > 4 {
 			t.Errorf("%v: behind by %d events since %v", scope, behind, since)
 		}
@@ -72,6 +69,7 @@ func TestArchivedEventsShowWhatTheyShowedBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			var version uint64
+			var err error
 			n, version, err = c.Next(events)
 			if err != nil || n > 0 && version < events[n-1].RV || version > s.Streamed() {
 				t.Fatalf("%v: %d events up to %d of %d, %v", scope, n, version, s.Streamed(), err)
@@ -104,6 +102,5 @@ func TestArchivedEventsShowWhatTheyShowedBefore(t *testing.T) {
 		if next <= s.Streamed() {
 			t.Errorf("%v: the watch ends at %d of %d", scope, next, s.Streamed())
 		}
-		c.Close()
 	}
 }

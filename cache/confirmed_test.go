@@ -43,6 +43,28 @@ func apply(t *testing.T, s *Writer, typ Type, k tree.Key, rv uint64) {
 	}
 }
 
+// openWatch returns a cursor that is open until the end of the test.
+func openWatch(t *testing.T, s *Writer, scope Scope, version uint64) *Cursor {
+	t.Helper()
+	c, err := s.Watch(scope, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// listAndWatch is openWatch from the newest state, which it returns.
+func listAndWatch(t *testing.T, s *Writer, scope Scope) (*Snapshot, *Cursor) {
+	t.Helper()
+	state, c, err := s.ListAndWatch(scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return state, c
+}
+
 func checkVersions(t *testing.T, s *Writer, newest, complete uint64) {
 	t.Helper()
 	if got := s.Snapshot().Version; got != newest || s.Streamed() != complete {
@@ -111,10 +133,7 @@ func TestInventoryIsComparedAgainAfterEachEvent(t *testing.T) {
 // arrive afterwards.
 func TestLateEventsFollowAConfirmedState(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
-	before, err := s.Watch(Scope{}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := openWatch(t, s, Scope{}, 10)
 	if !confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5})) {
 		t.Fatal("not confirmed")
 	}
@@ -151,18 +170,12 @@ func TestLateEventsFollowAConfirmedState(t *testing.T) {
 
 func TestCursorNeverReportsAConfirmedVersionAsDelivered(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
-	c, err := s.Watch(Scope{}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := openWatch(t, s, Scope{}, 10)
 	confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5}))
 	if version, err := c.CaughtUpVersion(); version != 10 || err != nil {
 		t.Fatal(version, err)
 	}
-	from, err := s.Watch(Scope{}, 15)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := openWatch(t, s, Scope{}, 15)
 	if version, err := from.CaughtUpVersion(); version != 15 || err != nil {
 		t.Fatal(version, err)
 	}
@@ -170,10 +183,7 @@ func TestCursorNeverReportsAConfirmedVersionAsDelivered(t *testing.T) {
 
 func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
-	_, c, err := s.ListAndWatch(Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, c := listAndWatch(t, s, Scope{})
 	if got := c.SkipToConfirmed(); got != 0 {
 		t.Fatal("skipped without inventory to", got)
 	}
@@ -193,10 +203,7 @@ func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 	if n, version, err := c.Next(buf); n != 0 || version != 15 || err != nil {
 		t.Fatal("read a late event", n, version, err)
 	}
-	_, other, err := s.ListAndWatch(Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, other := listAndWatch(t, s, Scope{})
 	if n, _, err := other.Next(buf); n != 0 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -303,10 +310,7 @@ func TestInventoriesOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 			}
 			p.checkSnapshot(at)
 			if p.rnd.IntN(10) == 0 {
-				state, c, err := p.store.ListAndWatch(Scope{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				state, c := listAndWatch(t, p.store, Scope{})
 				if state.Version > p.store.Streamed() {
 					lists++
 				}
@@ -353,8 +357,8 @@ func TestSnapshotIsNeverBehindCompleteVersion(t *testing.T) {
 	writer.Wait()
 }
 
-// An inventory of a scope proves its state to the one reader that has delivered it.
-func TestInventoryOfAScopeProvesItsStateToOneReader(t *testing.T) {
+// A reader of more than the listed scope may lack events outside of it.
+func TestInventoryOfAScopeProvesItsStateToItsReaderOnly(t *testing.T) {
 	field := 0
 	s := New(Options{Index: &field}, []*tree.Object{
 		{Key: "a/x", RV: 5, Fields: []string{"n1"}}, {Key: "b/y", RV: 6, Fields: []string{"n2"}}, {Key: "b/z", RV: 7, Fields: []string{"n1"}},
@@ -366,40 +370,21 @@ func TestInventoryOfAScopeProvesItsStateToOneReader(t *testing.T) {
 		{Indexed: true, Value: "n3"}: {},
 	}
 	for scope, objects := range listed {
-		_, c, err := s.ListAndWatch(scope)
-		if err != nil {
-			t.Fatal(err)
-		}
 		r := inventoryOf(t, 20, objects)
-		if c.SkipToInventory(r) != 0 {
-			t.Errorf("%v: proven by an inventory of something else", scope)
-		}
 		r.Scope = scope
-		if got := c.SkipToInventory(r); got != 20 {
-			t.Errorf("%v: skips to %d", scope, got)
-		}
-		if _, version, err := c.Next(make([]*Event, 1)); version != 20 || err != nil {
-			t.Errorf("%v: complete up to %d, %v", scope, version, err)
+		for _, of := range append(slices.Collect(maps.Keys(listed)), Scope{}, Scope{Namespace: "a"}) {
+			want := map[bool]uint64{true: 20}[of == scope]
+			_, c := listAndWatch(t, s, of)
+			if got := c.SkipToInventory(r); got != want {
+				t.Errorf("a reader of %+v skips to %d by an inventory of %+v, want %d", of, got, scope, want)
+			}
+			if _, version, err := c.Next(make([]*Event, 1)); version != max(want, 10) || err != nil {
+				t.Errorf("%+v: complete up to %d, %v", of, version, err)
+			}
 		}
 	}
 	if s.Streamed() != 10 || s.Snapshot().Version != 10 {
 		t.Error("the whole resource is proven")
-	}
-}
-
-// A reader of more than the listed scope may lack events outside of it.
-func TestInventoryOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
-	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
-	r := inventoryOf(t, 20, map[tree.Key]uint64{"a/x": 5})
-	r.Scope = Scope{Namespace: "a"}
-	for _, scope := range []Scope{{}, {Namespace: "b"}, {Key: "a/x"}} {
-		_, c, err := s.ListAndWatch(scope)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.SkipToInventory(r); got != 0 {
-			t.Errorf("%+v skips to %d", scope, got)
-		}
 	}
 }
 
@@ -421,10 +406,7 @@ func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
 func TestInventoryOfAScopeIsNoProofOfAnotherState(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
 	scope := Scope{Namespace: "a"}
-	_, c, err := s.ListAndWatch(scope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, c := listAndWatch(t, s, scope)
 	for _, objects := range []map[tree.Key]uint64{{}, {"a/x": 12}, {"a/w": 12, "a/x": 5}} {
 		r := inventoryOf(t, 20, objects)
 		r.Scope = scope

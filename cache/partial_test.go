@@ -40,17 +40,10 @@ func TestWatchFromTheVersionOfADeletionDeliversTheOthers(t *testing.T) {
 	}
 	watch := func(version uint64) *Cursor {
 		t.Helper()
-		c, err := s.Watch(Scope{Namespace: "a"}, version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return openWatch(t, s, Scope{Namespace: "a"}, version)
 	}
 	before := watch(12)
-	_, streaming, err := s.ListAndWatch(Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, streaming := listAndWatch(t, s, Scope{})
 	if _, version := readKeys(t, streaming); version != 12 {
 		t.Errorf("complete up to %d", version)
 	}

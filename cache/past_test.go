@@ -37,11 +37,7 @@ func growing(t *testing.T, o Options, n int) (s *Writer, update func()) {
 // The events of a watch that begins in the past are far apart in the history of the whole resource.
 func TestAReadOfThePastReturnsAllEventsThatItHasRoomFor(t *testing.T) {
 	s, update := growing(t, Options{HistoryAge: time.Hour}, 3*scanPiece)
-	c, err := s.Watch(Scope{Namespace: "1"}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := openWatch(t, s, Scope{Namespace: "1"}, 10)
 	events := make([]*Event, 4*scanPiece)
 	if n, version, err := c.Next(events[:2]); n != 2 || version != events[1].RV || err != nil {
 		t.Errorf("%d events up to %d, %v", n, version, err)

@@ -42,11 +42,7 @@ func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 			defer c.Close()
 		}
 	}
-	c, err := s.Watch(Scope{}, 15)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := openWatch(t, s, Scope{}, 15)
 	if err := s.Apply(Added, &tree.Object{Key: tree.KeyOf("a", "n"), RV: 21}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +50,7 @@ func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 	if n, version, err := c.Next(events[:]); n != 1 || version != 21 || err != nil || events[0].RV != 21 {
 		t.Errorf("%d events up to %d, %v", n, version, err)
 	}
-	late, err := s.Watch(Scope{}, 16) // although there are events by now
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer late.Close()
+	late := openWatch(t, s, Scope{}, 16) // although there are events by now
 	if n, _, err := late.Next(events[:]); n != 1 || err != nil {
 		t.Errorf("%d events, %v", n, err)
 	}
@@ -129,12 +121,7 @@ func TestAWatchFromBeforeTheHistoryOutlivesWhatOthersChange(t *testing.T) {
 	var events [10]*Event
 	open := func(namespace string) *Cursor {
 		t.Helper()
-		c, err := s.Watch(Scope{Namespace: namespace}, 20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.Close)
-		return c
+		return openWatch(t, s, Scope{Namespace: namespace}, 20)
 	}
 	add := func(k tree.Key) {
 		t.Helper()

@@ -3,14 +3,17 @@ package cache
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sluice/cache/tree"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestApplyRejectsEventsThatContradictTheState(t *testing.T) {
 	tests := []struct {
@@ -39,15 +42,6 @@ func TestApplyRejectsEventsThatContradictTheState(t *testing.T) {
 	}
 }
 
-func TestKeysOfOneTransactionMayShareAVersion(t *testing.T) {
-	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
-	for _, k := range []tree.Key{"a/x", "a/y"} {
-		if err := s.Apply(Deleted, testObject(k, 11), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestAKeyChangesOnceAtAVersion(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 	apply(t, s, Modified, "a/x", 11)
@@ -60,11 +54,7 @@ func TestAKeyChangesOnceAtAVersion(t *testing.T) {
 // A bookmark at the version would tell a client that it has the rest, too.
 func TestReaderBetweenTwoEventsOfAVersionHasNotReachedIt(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
-	_, c, err := s.ListAndWatch(Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	_, c := listAndWatch(t, s, Scope{})
 	apply(t, s, Modified, "a/x", 11)
 	apply(t, s, Modified, "a/y", 11)
 	for _, want := range []uint64{10, 11} {
@@ -85,9 +75,7 @@ func TestWatchIsResumedBeforeADeletion(t *testing.T) {
 	}
 	check(10)
 	for _, k := range []tree.Key{"a/x", "a/x", "a/y", "a/x", "a/y"} {
-		if err := s.Apply(Deleted, testObject(k, 12), time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		apply(t, s, Deleted, k, 12)
 		check(11)
 	}
 	if got := s.Stats().Events; got != 2 {
@@ -101,9 +89,7 @@ func TestWatchIsResumedBeforeADeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(13)
-	if err := s.Apply(Added, testObject("a/x", 14), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, s, Added, "a/x", 14)
 	check(14)
 	if err := s.Apply(Deleted, testObject("a/y", 12), time.Now()); !errors.Is(err, ErrDiverged) {
 		t.Errorf("an old deletion: %v", err)
@@ -120,36 +106,13 @@ func TestBookmarkNeverLowersTheVersion(t *testing.T) {
 	}
 }
 
-func TestWatchFromAFutureVersionSkipsEventsUpToIt(t *testing.T) {
-	s := New(Options{}, nil, 10)
-	c, err := s.Watch(Scope{}, 15)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	for rv := uint64(11); rv <= 17; rv++ {
-		if err := s.Apply(Added, testObject(tree.KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	buf := make([]*Event, 10)
-	n, version, err := c.Next(buf)
-	if n != 2 || buf[0].RV != 16 || version != 17 || err != nil {
-		t.Fatalf("got %d events, version %d, %v", n, version, err)
-	}
-}
-
 func TestCloseEndsEveryCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{}, nil, 10)
 		var wg sync.WaitGroup
 		for _, scope := range []Scope{{}, {Namespace: "a"}, {Key: "a/x"}} {
-			c, err := s.Watch(scope, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := openWatch(t, s, scope, 10)
 			wg.Go(func() {
-				defer c.Close()
 				buf := make([]*Event, 10)
 				for total := 0; ; {
 					ready := c.Ready()
@@ -168,9 +131,7 @@ func TestCloseEndsEveryCursor(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if err := s.Apply(Added, testObject("a/x", 11), time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		apply(t, s, Added, "a/x", 11)
 		s.Close()
 		wg.Wait()
 		if _, err := s.Watch(Scope{}, 11); !errors.Is(err, ErrClosed) {
@@ -184,16 +145,9 @@ func TestEventWakesOnlyCursorsOfItsScope(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	channels := make([]<-chan struct{}, 10_000)
 	for i := range channels {
-		c, err := s.Watch(Scope{Key: tree.KeyOf("a", fmt.Sprint(i))}, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		channels[i] = c.Ready()
+		channels[i] = openWatch(t, s, Scope{Key: tree.KeyOf("a", fmt.Sprint(i))}, 10).Ready()
 	}
-	if err := s.Apply(Added, testObject("a/77", 11), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, s, Added, "a/77", 11)
 	for i, ready := range channels {
 		select {
 		case <-ready:
@@ -266,9 +220,7 @@ func TestProofExcludesEvents(t *testing.T) {
 	if ok, err := s.ConfirmComplete(Silence{Last: 12, Version: 20}); ok || err != nil {
 		t.Fatal("confirmed although event 12 is missing")
 	}
-	if err := s.Apply(Modified, testObject("a/x", 12), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, s, Modified, "a/x", 12)
 	if ok, err := s.ConfirmComplete(Silence{Last: 12, Version: 20}); !ok || err != nil || s.Snapshot().Version != 20 {
 		t.Fatalf("version %d, %v", s.Snapshot().Version, err)
 	}
@@ -278,20 +230,13 @@ func TestProofExcludesEvents(t *testing.T) {
 	if err := s.Apply(Modified, testObject("a/x", 18), time.Now()); !errors.Is(err, ErrDiverged) {
 		t.Fatalf("an excluded event: %v", err)
 	}
-	if err := s.Apply(Modified, testObject("a/x", 21), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, s, Modified, "a/x", 21)
 }
 
 func TestFrameOfARecentEventIsEncodedOnce(t *testing.T) {
 	s := New(Options{}, nil, 10)
-	c, _ := s.Watch(Scope{}, 10)
-	defer c.Close()
-	add := func(rv uint64) {
-		if err := s.Apply(Added, testObject(tree.KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := openWatch(t, s, Scope{}, 10)
+	add := func(rv uint64) { apply(t, s, Added, tree.KeyOf("a", fmt.Sprint(rv)), rv) }
 	add(11)
 	buf := make([]*Event, 1)
 	if n, _, err := c.Next(buf); n != 1 || err != nil {
@@ -314,27 +259,6 @@ func TestFrameOfARecentEventIsEncodedOnce(t *testing.T) {
 	}
 	if frame, err := buf[0].Frame(budget, enc, Added); err != nil || string(frame) != "ADDED a/11" {
 		t.Fatalf("%q %v", frame, err)
-	}
-}
-
-func TestHistoryKeepsItsMemoryLimit(t *testing.T) {
-	s := New(Options{HistoryBytes: 40_000}, nil, 10)
-	rv := uint64(10)
-	for i := range 500 {
-		rv++
-		typ := Modified
-		if i == 0 {
-			typ = Added
-		}
-		if err := s.Apply(typ, testObject("a/x", rv), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if st := s.Stats(); st.HistoryBytes > 40_000 || st.Events < 10 {
-		t.Fatalf("%+v", st)
-	}
-	if _, err := s.Watch(Scope{}, 11); !errors.Is(err, ErrGone) {
-		t.Fatalf("got %v", err)
 	}
 }
 
@@ -391,14 +315,8 @@ func TestFramesKeepTheirMemoryLimit(t *testing.T) {
 // The reader takes the channel after the store has ended, with one event left to read.
 func TestReadyAfterCloseIsClosed(t *testing.T) {
 	s := New(Options{}, nil, 1)
-	c, err := s.Watch(Scope{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := s.Apply(Added, testObject("a/x", 2), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	c := openWatch(t, s, Scope{}, 1)
+	apply(t, s, Added, "a/x", 2)
 	s.Close()
 	ready := c.Ready()
 	if n, _, err := c.Next(make([]*Event, 2)); n != 1 || err != nil {
@@ -411,26 +329,5 @@ func TestReadyAfterCloseIsClosed(t *testing.T) {
 	}
 	if _, _, err := c.Next(make([]*Event, 2)); !errors.Is(err, ErrClosed) {
 		t.Fatal(err)
-	}
-}
-
-// A reader that cannot write an event now reads it again later.
-func TestRewoundCursorReadsTheEventsThatFollowAgain(t *testing.T) {
-	s := New(Options{}, nil, 10)
-	c, err := s.Watch(Scope{}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	for version, k := range []tree.Key{"a/x", "a/y", "a/z"} {
-		apply(t, s, Added, k, uint64(11+version))
-	}
-	events := make([]*Event, 3)
-	if n, _, err := c.Next(events); n != 3 || err != nil {
-		t.Fatal(n, err)
-	}
-	c.Rewind(events[0])
-	if keys, version := readKeys(t, c); !slices.Equal(keys, []tree.Key{"a/y", "a/z"}) || version != 13 {
-		t.Errorf("got %v up to %d", keys, version)
 	}
 }
