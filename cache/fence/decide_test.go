@@ -97,20 +97,25 @@ func decisions() string {
 	return strings.Join(lines, "\n")
 }
 
-// The table shows every change of a decision: a change of Next that is meant is written with -update and read.
-func TestDecisionsAreThoseOfTheTable(t *testing.T) {
-	const file = "testdata/decisions.txt"
-	got := decisions()
+// recorded returns a table in testdata, which is got after an update.
+func recorded(t *testing.T, file, got string) []string {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+	return strings.Split(string(text), "\n")
+}
+
+// The table shows every change of a decision: a change of Next that is meant is written with -update and read.
+func TestDecisionsAreThoseOfTheTable(t *testing.T) {
+	got := decisions()
+	if diff := cmp.Diff(recorded(t, "testdata/decisions.txt", got), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("the table differs (-want +got):\n%s", diff)
 	}
 }

@@ -3,40 +3,45 @@ package fence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"sluice/cache"
 )
 
-// The apiserver waits for such a version, or refuses the read: no state that is older answers it.
-func TestVersionOfTheFutureIsNotProvenByTheCurrentOne(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		a.noBookmarks = true
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, err := f.Prove(ctx, Need{Version: a.version + 1}); !errors.Is(err, cache.ErrAhead) {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
-// The objects may be the same, and written in another history.
-func TestInventoryFromBeforeTheStoreIsNoProof(t *testing.T) {
+// The objects may be the same, and written in another history: etcd was restored from a backup, or the CRD has changed.
+func TestAnAnswerFromBeforeTheStoreIsReportedAndNoProof(t *testing.T) {
 	scope := cache.Scope{Namespace: "a"}
-	for name, take := range map[string]func(ctx context.Context, f *Fence) error{
-		"that replaces a probe": func(ctx context.Context, f *Fence) error { _, err := f.currentVersion(ctx); return err },
-		"of a scope":            func(ctx context.Context, f *Fence) error { _, err := f.list(ctx, scope, 0); return err },
-		"of the resource": func(ctx context.Context, f *Fence) error {
+	for name, take := range map[string]func(ctx context.Context, a *fakeAPIServer, f *Fence) error{
+		"probe": func(ctx context.Context, a *fakeAPIServer, f *Fence) error {
+			a.inventoryTime = 0
+			_, err := f.currentVersion(ctx)
+			return err
+		},
+		"inventory instead of a probe": func(ctx context.Context, _ *fakeAPIServer, f *Fence) error {
+			_, err := f.currentVersion(ctx)
+			return err
+		},
+		"inventory of a scope": func(ctx context.Context, _ *fakeAPIServer, f *Fence) error {
+			_, err := f.list(ctx, scope, 0)
+			return err
+		},
+		"inventory of the resource": func(ctx context.Context, _ *fakeAPIServer, f *Fence) error {
 			f.worker.claim(listing)
 			_, err := f.takeInventory(ctx, time.Minute)
+			return err
+		},
+		"inventory by another CRD": func(ctx context.Context, a *fakeAPIServer, f *Fence) error {
+			f.apiserver = failing{a, fmt.Errorf("%w: its CRD has changed", cache.ErrDiverged)}
+			_, err := f.list(ctx, cache.Scope{}, 0)
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 				a.version = 7
-				if err := take(t.Context(), f); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.reported(), cache.ErrDiverged) {
+				if err := take(t.Context(), a, f); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.reported(), cache.ErrDiverged) {
 					t.Errorf("got %v, reported %v", err, a.reported())
 				}
 			})

@@ -23,21 +23,6 @@ func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, rest i
 	}
 }
 
-// What is not known to be the state at the version stays unknown, and is asked for once.
-func TestInventoryAtAVersionConfirmsNoOtherState(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		event := a.write()
-		version := a.writeElsewhere()
-		confirmsAt(t, a, f, version, long, false, 1)
-		confirmsAt(t, a, f, version, long, false, 1)
-		deliver(t, s, event, 0)
-		confirmsAt(t, a, f, version, long, true, 1)
-		if _, err := s.At(version); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // A client may ask for pages that it does not go on from.
 func TestBeyondTheAllowanceNoInventoryAtAVersionIsTaken(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {

@@ -13,9 +13,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sluice/cache"
 	"sluice/cache/tree"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// usual is the cost by default.
+var usual = Cost{Share: 0.05, BytesPerSecond: 4 << 20}
 
 // fakeAPIServer is an Apiserver. Its writes happen at once, the store's stream lags behind them, and a
 // second watch gets a bookmark one second after it was opened.
@@ -33,35 +40,36 @@ type fakeAPIServer struct {
 	diverged                           error // what the fence reported
 }
 
-// write commits an event of the resource.
-func (a *fakeAPIServer) write() uint64 {
+// change changes the apiserver while the fence asks it.
+func (a *fakeAPIServer) change(what func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.version++
-	a.events = append(a.events, a.version)
-	return a.version
+	what()
+}
+
+// write commits an event of the resource.
+func (a *fakeAPIServer) write() (version uint64) {
+	a.change(func() {
+		a.version++
+		a.events = append(a.events, a.version)
+		version = a.version
+	})
+	return version
 }
 
 // writeElsewhere commits an event of another resource.
-func (a *fakeAPIServer) writeElsewhere() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.version++
-	return a.version
+func (a *fakeAPIServer) writeElsewhere() (version uint64) {
+	a.change(func() { a.version++; version = a.version })
+	return version
 }
 
 // report records what the fence reports.
-func (a *fakeAPIServer) report(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.diverged = err
-}
+func (a *fakeAPIServer) report(err error) { a.change(func() { a.diverged = err }) }
 
 // reported returns what the fence has reported last.
-func (a *fakeAPIServer) reported() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.diverged
+func (a *fakeAPIServer) reported() (err error) {
+	a.change(func() { err = a.diverged })
+	return err
 }
 
 func (a *fakeAPIServer) current() (uint64, []uint64) {
@@ -139,14 +147,6 @@ func object(k tree.Key, rv uint64) *tree.Object {
 	return &tree.Object{Key: k, RV: rv, Data: fmt.Appendf(nil, "%s@%d", k, rv)}
 }
 
-// mustShow checks the version of the newest state, and the one up to which the history is complete.
-func mustShow(t *testing.T, s *cache.Writer, newest, complete uint64) {
-	t.Helper()
-	if got := s.Snapshot().Version; got != newest || s.Streamed() != complete {
-		t.Fatalf("newest state at %d, history complete to %d; want %d and %d", got, s.Streamed(), newest, complete)
-	}
-}
-
 // deliver applies an event to the store after a delay.
 func deliver(t *testing.T, s *cache.Writer, version uint64, delay time.Duration) {
 	time.Sleep(delay)
@@ -178,38 +178,6 @@ func waitUntilCurrent(f *Fence, ctx context.Context) (version uint64, proof Proo
 
 // stalled reports whether a read has waited in vain as long as it could, and no proof has succeeded since.
 func stalled(f *Fence) bool { return f.Facts().Stalled }
-
-func TestFenceOfACurrentStoreCostsOneProbe(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		start := time.Now()
-		version, err := f.currentVersion(t.Context())
-		if err != nil || version != 10 {
-			t.Fatal(version, err)
-		}
-		if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
-			t.Fatal(proof, err)
-		}
-		if took := time.Since(start); took != a.probeTime || a.secondWatches.Load() != 0 {
-			t.Fatalf("took %v and %d second watches", took, a.secondWatches.Load())
-		}
-	})
-}
-
-func TestEventOfTheStreamIsProof(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		version := a.write()
-		go deliver(t, s, version, 50*time.Millisecond)
-		if err := f.waitFor(t.Context(), version); err != nil {
-			t.Fatal(err)
-		}
-		if n := a.secondWatches.Load(); n != 0 {
-			t.Fatalf("%d second watches", n)
-		}
-		if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
-			t.Fatal(proof, err)
-		}
-	})
-}
 
 // The resource has no event, but the resource version of the cluster has risen.
 func TestSecondWatchConfirmsAQuietResource(t *testing.T) {
@@ -304,44 +272,6 @@ func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {
 	})
 }
 
-func TestAPatientReadOutlastsAnUnreachableAPIServer(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		a.probeTime = time.Hour // every probe times out
-		time.AfterFunc(time.Minute, func() {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.probeTime = time.Millisecond
-		})
-		start := time.Now()
-		version, _, err := waitUntilCurrent(f, t.Context())
-		if err != nil || version != 10 || time.Since(start) < time.Minute {
-			t.Fatalf("version %d after %v, %v", version, time.Since(start), err)
-		}
-	})
-}
-
-func TestAPatientReadEndsWithItsContext(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		a.probeTime = time.Hour
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, _, err := waitUntilCurrent(f, ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-	})
-}
-
-// An apiserver that was restored from a backup is behind the store, whose content is then unknown
-// to the apiserver.
-func TestFenceReportsAnAPIServerBehindTheStore(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		a.version = 7
-		if _, err := f.currentVersion(t.Context()); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.diverged, cache.ErrDiverged) {
-			t.Fatalf("got %v, reported %v", err, a.diverged)
-		}
-	})
-}
-
 func TestADeletionProvesItsVersion(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
 		deliver(t, s, a.write(), 0)
@@ -385,27 +315,6 @@ func TestStallLastsUntilAProofSucceeds(t *testing.T) {
 	})
 }
 
-func TestReadersWaitForTheEndOfTheDoubt(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		s.Doubt()
-		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		if _, err := f.confirm(brief, 10); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		if n := a.secondWatches.Load() + a.inventories.Load(); n != 0 {
-			t.Errorf("%d second watches and inventories", n)
-		}
-		proven := make(chan error, 1)
-		go func() { _, err := f.confirm(t.Context(), 10); proven <- err }()
-		synctest.Wait()
-		s.Trust()
-		if err := <-proven; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // The bookmark of a second watch may be of the history before a restore.
 func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
@@ -414,9 +323,7 @@ func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
 		go func() { _, err := f.confirm(t.Context(), version); proven <- err }()
 		time.Sleep(1100 * time.Millisecond) // until a second watch has its bookmark
 		synctest.Wait()
-		a.mu.Lock()
-		a.noBookmarks = true
-		a.mu.Unlock()
+		a.change(func() { a.noBookmarks = true })
 		s.Doubt()
 		synctest.Wait()
 		s.Trust()

@@ -21,26 +21,6 @@ func withInventories(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *
 	})
 }
 
-func TestInventoryProvesOnceTheMissingEventsHaveArrived(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		event := a.write()
-		want := a.writeElsewhere()
-		version, err := f.currentVersion(t.Context())
-		if err != nil || version != want {
-			t.Fatal(version, err)
-		}
-		mustShow(t, s, 10, 10)
-		start := time.Now()
-		go deliver(t, s, event, 20*time.Millisecond)
-		if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByInventory {
-			t.Fatal(proof, err)
-		}
-		if took := time.Since(start); took != 20*time.Millisecond || a.inventories.Load() != 1 {
-			t.Fatalf("took %v and %d inventories", took, a.inventories.Load())
-		}
-	})
-}
-
 // fill makes the resource too large for an inventory instead of a probe.
 func fill(t *testing.T, a *fakeAPIServer, s *cache.Writer) {
 	t.Helper()
@@ -276,29 +256,9 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 		if n := a.secondWatches.Load(); n > 120 {
 			t.Fatalf("%d second watches in an hour", n)
 		}
-		a.mu.Lock()
-		a.noBookmarks = false
-		a.mu.Unlock()
+		a.change(func() { a.noBookmarks = false })
 		if _, err := f.confirm(t.Context(), version); err != nil {
 			t.Fatal(err)
 		}
 	})
-}
-
-// An inventory also fails with ErrDiverged when the CRD of the resource has changed.
-func TestInventoryThatShowsADivergenceIsReported(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, _ *Fence) {
-		f := New(s.Store, changedCRD{a}, func() Cost { return usual }, a.report)
-		if _, err := f.list(t.Context(), cache.Scope{}, 0); !errors.Is(a.reported(), cache.ErrDiverged) {
-			t.Errorf("got %v, reported %v", err, a.reported())
-		}
-	})
-}
-
-// changedCRD is an Apiserver whose inventories fail because the CRD has changed since the store was filled.
-type changedCRD struct{ *fakeAPIServer }
-
-// Inventory implements Apiserver.
-func (changedCRD) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
-	return nil, fmt.Errorf("%w: its CRD has changed", cache.ErrDiverged)
 }

@@ -105,9 +105,7 @@ func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
 		if n := a.probes.Load(); n != 1 {
 			t.Errorf("%d probes before it may be asked again", n)
 		}
-		a.mu.Lock()
-		a.refuses = nil
-		a.mu.Unlock()
+		a.change(func() { a.refuses = nil })
 		if n := recoverAll(t, f, 100, 2*time.Second); n != 100 {
 			t.Errorf("%d of 100 readers recover", n)
 		}
@@ -125,18 +123,21 @@ func TestNoRequestFollowsAFailureTooSoonOrTooLate(t *testing.T) {
 	}
 }
 
-// busy is an Apiserver that refuses inventories.
-type busy struct{ *fakeAPIServer }
+// failing is an Apiserver whose inventories fail.
+type failing struct {
+	*fakeAPIServer
+	err error
+}
 
 // Inventory implements Apiserver.
-func (a busy) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
+func (a failing) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
 	a.inventories.Add(1)
-	return nil, &cache.RetryAfterError{After: 5 * time.Second, Err: errNoList}
+	return nil, a.err
 }
 
 func TestAnInventoryThatIsRefusedIsTakenAgainWhenTheApiserverSays(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {
-		a.noBookmarks, f.apiserver = true, busy{a}
+		a.noBookmarks, f.apiserver = true, failing{a, &cache.RetryAfterError{After: 5 * time.Second, Err: errNoList}}
 		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
 		a.writeElsewhere()
 		recoverAll(t, f, 10, mendAfter+4*time.Second)

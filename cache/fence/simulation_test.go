@@ -3,7 +3,6 @@ package fence
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,18 +98,8 @@ func (f figures) columns() []string {
 // With virtual time the figures are the same on every machine, except where two events have the same timestamp. Record an
 // intended change with -update, and review it: no row may get worse. The columns of "prove all" are not compared.
 func TestReadsGetWhatTheSimulationShows(t *testing.T) {
-	const file = "testdata/simulations.txt"
 	got := simulations(t, *update)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, rows := strings.Split(string(text), "\n"), strings.Split(got, "\n")
+	want, rows := recorded(t, "testdata/simulations.txt", got), strings.Split(got, "\n")
 	if len(want) != len(rows) {
 		t.Fatalf("%d rows, want %d", len(rows), len(want))
 	}
