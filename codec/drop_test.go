@@ -81,20 +81,3 @@ func compareDropped(t *testing.T, r *Resource, got, want *Writer) {
 		}
 	}
 }
-
-// TestDroppedManagedFieldsEqualApimachinery compares with apimachinery's encoding of an object
-// without managedFields, as the apiserver's own tests do.
-func TestDroppedManagedFieldsEqualApimachinery(t *testing.T) {
-	p := pod(1)
-	p.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
-	src := stored(t, p, Protobuf)
-	p.ManagedFields = nil
-	for _, f := range plainFormats {
-		f.Projection = projection.WithoutManagedFields
-		got, err := mustWriter(t, podsProto, f).AppendObject(nil, src)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equalIn(t, f, got, encode(t, f, p))
-	}
-}

@@ -8,38 +8,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"sluice/test/support/codectest"
 )
-
-// TestStatusIsWhatTheApiserverSends compares errors of apimachinery, in compact JSON, with what an
-// apiserver sent.
-func TestStatusIsWhatTheApiserverSends(t *testing.T) {
-	configMaps, foos := schema.GroupResource{Resource: "configmaps"}, schema.GroupResource{Group: "ex.io", Resource: "foos"}
-	for _, row := range []struct {
-		name string
-		err  *apierrors.StatusError
-		want string
-	}{
-		{"not found", apierrors.NewNotFound(configMaps, "nope"), `"message":"configmaps \"nope\" not found","reason":"NotFound","details":{"name":"nope","kind":"configmaps"},"code":404}`},
-		{"not found custom", apierrors.NewNotFound(foos, "nope"), `"message":"foos.ex.io \"nope\" not found","reason":"NotFound","details":{"name":"nope","group":"ex.io","kind":"foos"},"code":404}`},
-		{"forbidden path", apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(`User "bob" cannot get path "/metrics"`)), `"message":"forbidden: User \"bob\" cannot get path \"/metrics\"","reason":"Forbidden","details":{},"code":403}`},
-		{"escaped", apierrors.NewBadRequest("unable to parse requirement: <nil>"), `"message":"unable to parse requirement: \u003cnil\u003e","reason":"BadRequest","code":400}`},
-		{"expired list", apierrors.NewResourceExpired("The resourceVersion for the provided list is too old."), `"message":"The resourceVersion for the provided list is too old.","reason":"Expired","code":410}`},
-		{"too large", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), `"message":"Request entity too large: limit is 3145728","reason":"RequestEntityTooLarge","code":413}`},
-		{"unavailable", apierrors.NewServiceUnavailable("x"), `"message":"x","reason":"ServiceUnavailable","code":503}`},
-		{"many", apierrors.NewTooManyRequests("storage is (re)initializing", 1), `"message":"storage is (re)initializing","reason":"TooManyRequests","details":{"retryAfterSeconds":1},"code":429}`},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			want := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` + row.want + "\n"
-			if got := string(AppendStatus(nil, &row.err.ErrStatus, Format{})); got != want {
-				t.Errorf("got  %swant %s", got, want)
-			}
-		})
-	}
-}
 
 // parseStatus reads a recorded Status in Protobuf, JSON or YAML.
 func parseStatus(t *testing.T, data []byte) *metav1.Status {

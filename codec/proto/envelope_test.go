@@ -3,6 +3,8 @@ package proto
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,30 +64,6 @@ func TestEnvelopeEqualsApimachinery(t *testing.T) {
 	}
 }
 
-func TestParseEnvelopeRejectsInvalidBytes(t *testing.T) {
-	for name, c := range map[string]struct {
-		in   string
-		want error
-	}{
-		"empty":           {"", ErrMagic},
-		"short magic":     {"k8s", ErrMagic},
-		"JSON":            {"{\"a\":1}", ErrMagic},
-		"lying length":    {"k8s\x00\x12\x05abc", ErrTruncated},
-		"huge length":     {"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", ErrTruncated},
-		"overflow":        {"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", ErrVarint},
-		"cut unknown":     {"k8s\x00\x2a\x01", ErrTruncated},
-		"wrong wire type": {"k8s\x00\x10\x00", ErrWireType},
-		"group":           {"k8s\x00\x0b", ErrTag},
-		"field zero":      {"k8s\x00\x02\x00", ErrTag},
-		"cut tag":         {"k8s\x00\x80", ErrTruncated},
-		"cut type meta":   {"k8s\x00\x0a\x02\x0a\x09", ErrTruncated},
-	} {
-		if _, err := ParseEnvelope([]byte(c.in)); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
-	}
-}
-
 func TestEventEqualsApimachinery(t *testing.T) {
 	cm := &corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), Data: map[string]string{"a": "b"}}
 	big := cm.DeepCopy()
@@ -128,19 +106,81 @@ func TestOuterFormsIgnoreUnknownFields(t *testing.T) {
 	if typ, object, err := ParseEvent([]byte(event)); err != nil || string(typ) != "ADDED" || string(object) != "o" {
 		t.Errorf("event: %q %q, %v", typ, object, err)
 	}
+	const number = "\x38\x07" // field 7
+	list := []byte("\x0a\x0a" + unknown + "\x12\x03123" + number + unknown + "\x12\x01i" + number)
+	if m, err := ParseListMeta(list); err != nil || string(m.ResourceVersion) != "123" {
+		t.Errorf("metadata of a list: %+v, %v", m, err)
+	}
+	var items []string
+	for item, err := range Items(list) {
+		items = append(items, fmt.Sprintf("%s, %v", item, err))
+	}
+	if !slices.Equal(items, []string{"i, <nil>"}) {
+		t.Errorf("items %q", items)
+	}
 }
 
-func TestParseEventRejectsInvalidBytes(t *testing.T) {
-	for s, want := range map[string]error{
-		"\x0a\x05ADD":      ErrTruncated,
-		"\x08\x01":         ErrWireType,
-		"\x1a\x01":         ErrTruncated,
-		"\x12\x02\x12\x01": ErrTruncated,
-		"\x12\x02\x08\x00": ErrWireType,
-		"\x12\x02\x0a\x09": ErrTruncated,
+func TestOuterFormsRejectInvalidBytes(t *testing.T) {
+	parse := map[string]func(b []byte) error{
+		"envelope":      func(b []byte) error { _, err := ParseEnvelope(b); return err },
+		"event":         func(b []byte) error { _, _, err := ParseEvent(b); return err },
+		"list metadata": func(b []byte) error { _, err := ParseListMeta(b); return err },
+		"metadata":      func(b []byte) error { _, err := ParseObjectMeta(b); return err },
+		"items": func(b []byte) (last error) {
+			for _, err := range Items(b) {
+				last = err
+			}
+			return last
+		},
+		"metadata to be changed": func(b []byte) error {
+			got, err := AppendWithResourceVersion([]byte("kept"), b, "1")
+			if string(got) != "kept" {
+				t.Errorf("%q: %q is appended", b, got)
+			}
+			return err
+		},
+	}
+	for _, row := range []struct {
+		form, in string
+		want     error // nil for any, as apimachinery's
+	}{
+		{"envelope", "", ErrMagic},
+		{"envelope", "k8s", ErrMagic},
+		{"envelope", "{\"a\":1}", ErrMagic},
+		{"envelope", "k8s\x00\x12\x05abc", ErrTruncated},
+		{"envelope", "k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", ErrTruncated},
+		{"envelope", "k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", ErrVarint},
+		{"envelope", "k8s\x00\x2a\x01", ErrTruncated},
+		{"envelope", "k8s\x00\x10\x00", ErrWireType},
+		{"envelope", "k8s\x00\x0b", ErrTag},
+		{"envelope", "k8s\x00\x02\x00", ErrTag},
+		{"envelope", "k8s\x00\x80", ErrTruncated},
+		{"envelope", "k8s\x00\x0a\x02\x0a\x09", ErrTruncated},
+		{"event", "\x0a\x05ADD", ErrTruncated},
+		{"event", "\x08\x01", ErrWireType},
+		{"event", "\x1a\x01", ErrTruncated},
+		{"event", "\x12\x02\x12\x01", ErrTruncated},
+		{"event", "\x12\x02\x08\x00", ErrWireType},
+		{"event", "\x12\x02\x0a\x09", ErrTruncated},
+		{"items", "\x0a\x00\x12\x09a", ErrTruncated},
+		{"items", "\x0a\x00\x1a\x01", ErrTruncated},
+		{"items", "\x0a\x00\x10\x00", ErrWireType},
+		{"items", "\x0a\x00\x12\x00\x0f", ErrTag},
+		{"list metadata", "\x0a\x09", nil},
+		{"list metadata", "\x0a\x02\x32\x01", nil},
+		{"list metadata", "\x0a\x02\x20", nil},
+		{"list metadata", "\x0a\x02\x22\x00", nil},
+		{"metadata", "\x0a\x05", ErrTruncated},
+		{"metadata", "\x08\x05", ErrWireType},
+		{"metadata", "\x0a\x02\x30\x00", ErrWireType},
+		{"metadata", "\x0a\x02\x32\x07", ErrTruncated},
+		{"metadata to be changed", "\x0a\x05", nil},
+		{"metadata to be changed", "\x08\x05", nil},
+		{"metadata to be changed", "\x0a\x02\x30\x00", nil},
+		{"metadata to be changed", "\x0a\x02\x32\x07", nil},
 	} {
-		if _, _, err := ParseEvent([]byte(s)); !errors.Is(err, want) {
-			t.Errorf("%q: %v, want %v", s, err, want)
+		if err := parse[row.form]([]byte(row.in)); err == nil || row.want != nil && !errors.Is(err, row.want) {
+			t.Errorf("%s %q: %v, want %v", row.form, row.in, err, row.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package proto
 
 import (
 	"bytes"
-	"errors"
 	"reflect"
 	"testing"
 
@@ -53,46 +52,5 @@ func checkParsed(t *testing.T, list *corev1.ConfigMapList, b []byte) {
 	}
 	if n != len(list.Items) {
 		t.Errorf("%d items, want %d", n, len(list.Items))
-	}
-}
-
-// A newer apiserver may send fields that are not compiled in.
-func TestListsIgnoreUnknownFields(t *testing.T) {
-	const bytesField, varintField = "\x32\x01u", "\x38\x07" // fields 6 and 7
-	list := []byte("\x0a\x0a" + bytesField + "\x12\x03123" + varintField + bytesField + "\x12\x01i" + varintField)
-	if m, err := ParseListMeta(list); err != nil || string(m.ResourceVersion) != "123" {
-		t.Errorf("metadata %+v, %v", m, err)
-	}
-	var items []string
-	for item, err := range Items(list) {
-		if err != nil {
-			t.Error(err)
-		}
-		items = append(items, string(item))
-	}
-	if len(items) != 1 || items[0] != "i" {
-		t.Errorf("items %q", items)
-	}
-}
-
-func TestListsRejectInvalidBytes(t *testing.T) {
-	for s, want := range map[string]error{
-		"\x0a\x00\x12\x09a":    ErrTruncated,
-		"\x0a\x00\x1a\x01":     ErrTruncated,
-		"\x0a\x00\x10\x00":     ErrWireType,
-		"\x0a\x00\x12\x00\x0f": ErrTag,
-	} {
-		var last error
-		for _, err := range Items([]byte(s)) {
-			last = err
-		}
-		if !errors.Is(last, want) {
-			t.Errorf("%q: %v, want %v", s, last, want)
-		}
-	}
-	for _, s := range []string{"\x0a\x09", "\x0a\x02\x32\x01", "\x0a\x02\x20", "\x0a\x02\x22\x00"} {
-		if _, err := ParseListMeta([]byte(s)); err == nil {
-			t.Errorf("%q: no error", s)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package proto
 
 import (
 	"bytes"
-	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,22 +18,6 @@ func TestAppendWithResourceVersionKeepsEveryOtherByte(t *testing.T) {
 			if err != nil || !bytes.Equal(got, append([]byte("kept"), raw(t, obj)...)) {
 				t.Errorf("%q: %x, %v", rv, got, err)
 			}
-		}
-	}
-}
-
-func TestInvalidMetadataIsRefused(t *testing.T) {
-	for in, want := range map[string]error{
-		"\x0a\x05":         ErrTruncated,
-		"\x08\x05":         ErrWireType,
-		"\x0a\x02\x30\x00": ErrWireType,
-		"\x0a\x02\x32\x07": ErrTruncated,
-	} {
-		if _, err := ParseObjectMeta([]byte(in)); !errors.Is(err, want) {
-			t.Errorf("%q: %v, want %v", in, err, want)
-		}
-		if got, err := AppendWithResourceVersion([]byte("kept"), []byte(in), "1"); err == nil || string(got) != "kept" {
-			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
 }
