@@ -51,13 +51,6 @@ func podsOfAge(b testing.TB, n int, age time.Duration) *resources.CachedResource
 	return c
 }
 
-// nowhere is a ResponseWriter.
-type nowhere struct{ header http.Header }
-
-func (n nowhere) Header() http.Header         { return n.header }
-func (n nowhere) WriteHeader(int)             {}
-func (n nowhere) Write(p []byte) (int, error) { return len(p), nil }
-
 // BenchmarkTable lists 2,000 pods as a Table, as fast as it can.
 func BenchmarkTable(b *testing.B) {
 	for _, age := range []time.Duration{time.Minute, time.Hour, 5 * time.Hour, 3 * 24 * time.Hour} {
@@ -67,7 +60,7 @@ func BenchmarkTable(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/%s", age, coding), func(b *testing.B) {
 				list := func() {
 					r := e.Request("/api/v1/pods?resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
-					if o := e.Do(nowhere{http.Header{}}, r); o.Source != request.SourceCache {
+					if o := e.Do(&sink{header: http.Header{}}, r); o.Source != request.SourceCache {
 						b.Fatal(o)
 					}
 				}
@@ -117,7 +110,7 @@ func BenchmarkSelector(b *testing.B) {
 				b.Run(bm.name+"/"+shape+"/"+coding, func(b *testing.B) {
 					list := func() {
 						r := e.Request("/api/v1/pods?"+bm.query, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
-						if o := e.Do(nowhere{http.Header{}}, r); o.Source != request.SourceCache {
+						if o := e.Do(&sink{header: http.Header{}}, r); o.Source != request.SourceCache {
 							b.Fatal(o)
 						}
 					}

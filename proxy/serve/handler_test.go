@@ -2,17 +2,23 @@ package serve
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sluice/proxy/limits"
+	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // env is a Handler in its surroundings.
 type env struct {
@@ -28,6 +34,17 @@ func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	h := New(o)
 	e.Handler = h
 	return &env{e, h}
+}
+
+// answered returns how a read was answered: served, passed, or refused with a code.
+func answered(e *env, w *servetest.WatchClient, o request.Outcome) string {
+	switch {
+	case e.Passed != nil:
+		return "passed"
+	case o.Source == request.SourceCache:
+		return "served"
+	}
+	return fmt.Sprint(w.Code)
 }
 
 // A lookup can start a store of the whole resource, so it must come after the review of the read.

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -39,14 +38,7 @@ func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
 		e.Apiserver.Set(row.version, 0)
 		w := &servetest.WatchClient{}
 		outcome := e.Do(w, e.Request(path+row.query, nil))
-		got := fmt.Sprint(w.Code)
-		switch {
-		case e.Passed != nil:
-			got = "passed"
-		case outcome.Source == request.SourceCache:
-			got = "served"
-		}
-		if got != row.want {
+		if got := answered(e, w, outcome); got != row.want {
 			t.Errorf("%s: %s, want %s (%+v)", row.query, got, row.want, outcome)
 		}
 	}

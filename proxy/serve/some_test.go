@@ -10,7 +10,6 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
-	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/test/support/servetest"
 )
@@ -98,13 +97,7 @@ func TestReadsOfSomeNamespacesNeverPassForAWhile(t *testing.T) {
 			e.Apiserver.Set(row.version, 0)
 			w := &servetest.WatchClient{}
 			outcome := e.Do(w, e.Request(somePath+row.query, nil))
-			got := fmt.Sprint(w.Code)
-			switch {
-			case e.Passed != nil:
-				got = "passed"
-			case outcome.Source == request.SourceCache:
-				got = "served"
-			}
+			got := answered(e, w, outcome)
 			if got != row.want {
 				t.Errorf("%s, %s: %s, want %s (%+v)", row.query, row.missing, got, row.want, outcome)
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"go.uber.org/goleak"
+
 	"sluice/codec/negotiate"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
@@ -19,6 +21,8 @@ import (
 	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newTestBody returns the body of a response to a client that accepts a coding, and where its bytes go.
 func newTestBody(accepts string) (*Body, *httptest.ResponseRecorder) {

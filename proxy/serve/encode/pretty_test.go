@@ -9,12 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // indented returns compact JSON as the apiserver indents it.
 func indented(t *testing.T, compact []byte) []byte {

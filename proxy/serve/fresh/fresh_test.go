@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
@@ -19,6 +21,8 @@ import (
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	// ownWatchWait is how long a read waits for the own watch of a store, and silentWait how long a lone read of a

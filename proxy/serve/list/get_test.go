@@ -18,18 +18,6 @@ import (
 
 const oneFoo = "/apis/ex.io/v1/namespaces/ns/foos/f000001?resourceVersion=0"
 
-func TestGetIsTheStoredObject(t *testing.T) {
-	e := handlertest.New(t, servetest.Foos(3), serve.Options{})
-	want := string(servetest.Foo(1, 2).Data)
-	if got := e.Get(oneFoo, nil).Body.String(); got != want+"\n" {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	e.Apply(cache.Modified, servetest.Foo(1, 4))
-	if got := e.Get(oneFoo, nil).Body.String(); got != string(servetest.Foo(1, 4).Data)+"\n" {
-		t.Errorf("got %s after an update", got)
-	}
-}
-
 func TestGetOfNoObjectIsNotFound(t *testing.T) {
 	for _, url := range []string{
 		"/apis/ex.io/v1/namespaces/ns/foos/x?resourceVersion=0",

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
@@ -20,6 +22,8 @@ import (
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
 	for _, path := range []string{servetest.FooList + "?", "/apis/ex.io/v1/namespaces/ns/foos?", servetest.FooList + "?labelSelector=even%3Dtrue&"} {
@@ -264,6 +268,22 @@ func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
 		}
 		if got := r.Header.Get("Accept"); got != single {
 			t.Errorf("strict %v: the request of the caller has %s", strict, got)
+		}
+	}
+}
+
+// The apiserver looks at each object that a selector does not match, unless it has an index.
+func TestScannedIsWhatASelectorDoesNotMatch(t *testing.T) {
+	e := handlertest.New(t, servetest.Foos(10), serve.Options{})
+	for query, want := range map[string]int64{
+		"?resourceVersion=0":                            0,
+		"?resourceVersion=0&labelSelector=even=true":    5,
+		"?resourceVersion=0&labelSelector=even=perhaps": 10,
+	} {
+		r := e.Request(foosPath+query, http.Header{})
+		e.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		if got := request.From(r.Context()).Scanned; got != want {
+			t.Errorf("%s: %d, want %d", query, got, want)
 		}
 	}
 }

@@ -78,17 +78,6 @@ func TestNoLimitMakesTheSizeOfAReadOverflow(t *testing.T) {
 	}
 }
 
-func TestRestOfAListIsWeighedFromItsPageOn(t *testing.T) {
-	state := servetest.Foos(600).Store.Snapshot()
-	each := AverageBytes(state)
-	for start, want := range map[int]int64{0: 600, 100: 500, 550: 50, 600: 0} {
-		p := &Plan{Query: Query{PageStart: tree.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), Options: request.ListOptions{Limit: 500}}}
-		if rest := p.estimate(state).Rest; math.Abs(float64(rest-want*each)) > 1000 {
-			t.Errorf("from %d on: %d bytes of %d each, want %d objects", start, rest, each, want)
-		}
-	}
-}
-
 // progressing are Resources of which only the progress is asked.
 type progressing struct {
 	Resources

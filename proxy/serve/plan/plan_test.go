@@ -217,6 +217,9 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 		{"access is not known", func(e *servetest.Env, _ *http.Request, _ *request.Info) { e.Access.Failed = servetest.ErrUnreachable }, "not-reviewed"},
 		{"an origin", func(_ *servetest.Env, r *http.Request, _ *request.Info) { r.Header.Set("Origin", "null") }, "origin"},
 		{"not in sync", func(e *servetest.Env, _ *http.Request, _ *request.Info) { e.Missing = resources.NotInSync }, resources.NotInSync},
+		{"an excluded resource, without a review", func(e *servetest.Env, _ *http.Request, _ *request.Info) {
+			e.Missing, e.Access.Failed = resources.Excluded, servetest.ErrUnreachable
+		}, resources.Excluded},
 		{"HEAD", func(_ *servetest.Env, r *http.Request, _ *request.Info) { r.Method = http.MethodHead }, "not-a-read"},
 		{"POST", func(_ *servetest.Env, r *http.Request, _ *request.Info) { r.Method = http.MethodPost }, "not-a-read"},
 		{"upgrade", func(_ *servetest.Env, _ *http.Request, i *request.Info) { i.Upgrade = true }, "not-a-read"},
@@ -239,93 +242,68 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 	}
 }
 
-func TestPlanFollowsTheFormat(t *testing.T) {
+// The apiserver's own features are served without those of the configuration.
+func TestPlanFollowsTheFormatAndTheFeatures(t *testing.T) {
 	const (
 		list  = "/apis/ex.io/v1/foos?resourceVersion=0"
 		watch = list + "&watch=1"
 		names = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+		shard = "&shardSelector=shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
+		ends  = "&resourceVersionMatch=NotOlderThan&sendInitialEvents="
 	)
+	strict, forced := Options{Strict: true}, Options{Features: Features{ShardSelector: true}}
+	plain := func() *resources.CachedResource { return servetest.Foos(3) }
+	tables := func() *resources.CachedResource { return servetest.Tables(t, 3) } // the columns are known
+	streams := func() *resources.CachedResource {
+		c := servetest.Foos(3)
+		c.StreamingLists = true
+		return c
+	}
+	shards := func() *resources.CachedResource {
+		c := servetest.Foos(3)
+		c.SelectsShards = true
+		return c
+	}
 	for _, row := range []struct {
 		url, accept string
-		strict      bool
-		columns     bool // the columns of Tables are known
+		options     Options
+		resource    func() *resources.CachedResource
 		want        string
 	}{
-		{list, "", false, false, "list any"},
-		{list, "application/json", false, false, "list any"},
-		{list, "application/yaml", false, false, "list any"},
-		{watch, "application/yaml", false, false, "format"},
-		{list, "application/vnd.kubernetes.protobuf", false, false, "format"}, // of a custom resource
-		{list, "text/html", false, false, "format"},
-		{list, "application/cbor", false, false, "list any"},
-		{list, "application/cbor", true, false, "format"},
-		{list, "application/cbor, application/json", true, false, "format"},
-		{watch, "application/cbor", false, false, "watch any with initial events"},
-		{list, names, false, false, "list any"},
-		{list, names, true, false, "format"},
-		{watch, names, true, false, "watch any with initial events"},
-		{list, servetest.AsTable, false, true, "list any"},
-		{list, servetest.AsTable, false, false, "columns"},
-		{list, servetest.AsTable + ",application/json", false, true, "list any"},
+		{list, "", Options{}, plain, "list any"},
+		{list, "application/json", Options{}, plain, "list any"},
+		{list, "application/yaml", Options{}, plain, "list any"},
+		{watch, "application/yaml", Options{}, plain, "format"},
+		{list, "application/vnd.kubernetes.protobuf", Options{}, plain, "format"}, // of a custom resource
+		{list, "text/html", Options{}, plain, "format"},
+		{list, "application/cbor", Options{}, plain, "list any"},
+		{list, "application/cbor", strict, plain, "format"},
+		{list, "application/cbor, application/json", strict, plain, "format"},
+		{watch, "application/cbor", Options{}, plain, "watch any with initial events"},
+		{list, names, Options{}, plain, "list any"},
+		{list, names, strict, plain, "format"},
+		{watch, names, strict, plain, "watch any with initial events"},
+		{list, servetest.AsTable, Options{}, tables, "list any"},
+		{list, servetest.AsTable, Options{}, plain, "columns"},
+		{list, servetest.AsTable + ",application/json", Options{}, tables, "list any"},
+
+		// Strict passes streaming lists that the apiserver refuses.
+		{watch + ends + "true", "", Options{}, plain, "watch any with initial events"},
+		{watch + ends + "true", "", strict, streams, "watch any with initial events"},
+		{watch + ends + "true", "", strict, plain, "options"},
+		{watch + ends + "false", "", strict, plain, "options"},
+		{watch, "", strict, plain, "watch any with initial events"},
+
+		{list + shard, "", Options{}, plain, "options"},
+		{list + shard, "", Options{}, shards, "list any"},
+		{list + shard, "", forced, plain, "list any"},
+		{watch + shard, "", Options{}, plain, "options"},
+		{watch + shard, "", Options{}, shards, "watch any with initial events"},
 	} {
-		c := servetest.Foos(3)
-		if row.columns {
-			c = servetest.Tables(t, 3)
-		}
-		e := servetest.New(t, c)
+		e := servetest.New(t, row.resource())
 		r := e.Request(row.url, http.Header{"Accept": {row.accept}})
-		if got := describe(planned(e, Options{Strict: row.strict}, r)); got != row.want {
-			t.Errorf("%s as %q, strict %v: %s, want %s", row.url, row.accept, row.strict, got, row.want)
-		}
-	}
-}
-
-func TestStrictPassesStreamingListsThatTheAPIServerRefuses(t *testing.T) {
-	const options = "&resourceVersion=0&resourceVersionMatch=NotOlderThan&sendInitialEvents="
-	for _, row := range []struct {
-		query           string
-		strict, present bool
-		want            string
-	}{
-		{options + "true", false, false, "watch any with initial events"},
-		{options + "true", true, true, "watch any with initial events"},
-		{options + "true", true, false, "options"},
-		{options + "false", true, false, "options"},
-		{"&resourceVersion=0", true, false, "watch any with initial events"},
-	} {
-		c := servetest.Foos(3)
-		c.StreamingLists = row.present
-		e := servetest.New(t, c)
-		r := e.Request("/apis/ex.io/v1/foos?watch=1"+row.query, nil)
-		if got := describe(planned(e, Options{Strict: row.strict}, r)); got != row.want {
-			t.Errorf("%s, strict %v: %s, want %s", row.query, row.strict, got, row.want)
-		}
-	}
-}
-
-// The apiserver's own features are served without those of the configuration.
-func TestPlanFollowsTheFeaturesOfTheApiserver(t *testing.T) {
-	const (
-		list  = "/apis/ex.io/v1/foos?resourceVersion=0"
-		shard = "&shardSelector=shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
-	)
-	for _, row := range []struct {
-		url           string
-		known, forced bool
-		want          string
-	}{
-		{list + shard, false, false, "options"},
-		{list + shard, true, false, "list any"},
-		{list + shard, false, true, "list any"},
-		{list + shard + "&watch=1", false, false, "options"},
-		{list + shard + "&watch=1", true, false, "watch any with initial events"},
-	} {
-		c := servetest.Foos(3)
-		c.SelectsShards = row.known
-		e := servetest.New(t, c)
-		o := Options{Features: Features{ShardSelector: row.forced}}
-		if got := describe(planned(e, o, e.Request(row.url, nil))); got != row.want {
-			t.Errorf("%s, known %v, forced %v: %s, want %s", row.url, row.known, row.forced, got, row.want)
+		if got := describe(planned(e, row.options, r)); got != row.want {
+			t.Errorf("%s as %q with %+v: %s, want %s", row.url, row.accept, row.options, got, row.want)
 		}
 	}
 }
@@ -394,14 +372,5 @@ func TestPoliciesProjectReadsOfCallersThatDoNotWrite(t *testing.T) {
 		if got != row.want || p.Read.Unwritten != (row.want == "keep=spec.a true 1") {
 			t.Errorf("%+v: %s, rechecked %v", row, got, p.Read.Unwritten)
 		}
-	}
-}
-
-// The apiserver authorizes what passes itself.
-func TestReadsOfExcludedResourcesAreNotReviewed(t *testing.T) {
-	e := servetest.New(t, servetest.Foos(3))
-	e.Missing, e.Access.Failed = resources.Excluded, errors.New("asked")
-	if got := describe(planned(e, Options{}, e.Request("/apis/ex.io/v1/foos", nil))); got != resources.Excluded {
-		t.Errorf("%s, want %s", got, resources.Excluded)
 	}
 }

@@ -242,19 +242,6 @@ func TestSelectionIsWhatApimachinerySelects(t *testing.T) {
 	}
 }
 
-// The scope of an index has the events of every namespace, of which the caller may be allowed one only.
-func TestSelectionByIndexMatchesNothingOfAnotherNamespace(t *testing.T) {
-	s, err := selectionOf(t, &namespaced, "a", &request.ListOptions{FieldSelector: "spec.nodeName=n"})
-	if err != nil || !s.Scope.Indexed {
-		t.Fatalf("%+v, %v", s.Scope, err)
-	}
-	for k, want := range map[tree.Key]bool{"a/x": true, "b/x": false, "aa/x": false} {
-		if got := s.Filter.Match(&tree.Object{Key: k, Fields: []string{"", "", "n"}}); got != want {
-			t.Errorf("%s matches: %v", k, got)
-		}
-	}
-}
-
 // A watch in the scope of its selection gets the events that turn the state before into the state
 // after, as far as they are selected.
 func TestEventsOfASelectionLeadFromStateToState(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/request"
@@ -19,6 +21,8 @@ import (
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // step is one step of a watch: something happens, or must have happened.
 type step func(*servetest.Env, *servetest.WatchClient)
