@@ -2,7 +2,6 @@ package listwatch
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,53 +15,6 @@ import (
 
 // watched is how long a watch lasts that ends before its timeout.
 const watched = 2 * time.Minute
-
-// Only the end of its watch shows that the CRD has changed.
-func TestEarlyEndOfAWatchRebuildsTheStoreIfTheCRDCannotBeRead(t *testing.T) {
-	d := fake.Widgets
-	steps := []step{
-		{"crd", fake.Refuse(http.StatusForbidden)},
-		{"watchlist", d.EndedAfter(watched, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-		{"crd", fake.Refuse(http.StatusForbidden)},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
-	}
-	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(watched + time.Minute)
-		e.CheckPlayed(t)
-		e.check(t, 20, "a/x")
-		if len(e.errors) == 0 || !errors.Is(e.errors[0], discovery.ErrChanged) {
-			t.Errorf("got %v", e.errors)
-		}
-	})
-}
-
-func TestChangedCRDRebuildsTheStore(t *testing.T) {
-	d := fake.Widgets
-	crd := func(generation int, field string) http.HandlerFunc {
-		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":".spec.%s"}]}],`+fake.WidgetNames+`}`, generation, field))
-	}
-	steps := []step{
-		{"crd", crd(1, "color")},
-		{"watchlist", d.EndedAfter(watched, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-		{"crd", fake.Refuse(http.StatusInternalServerError)}, // tells nothing
-		{"crd", crd(1, "color")},
-		{"watch 10", d.Cut(d.Bookmark("11"))},
-		{"crd", crd(2, "size")},
-		{"crd", crd(2, "size")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
-	}
-	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(watched + time.Minute)
-		e.CheckPlayed(t)
-		e.check(t, 20, "a/x")
-		fields := &e.client.Session().Description().Fields
-		_, size := fields.Position("spec.size")
-		_, color := fields.Position("spec.color")
-		if !size || color {
-			t.Errorf("selectable by size: %v, by color: %v", size, color)
-		}
-	})
-}
 
 // The store goes on only if nothing else has changed.
 func TestStoreGoesOnIfOnlyColumnsChanged(t *testing.T) {
@@ -98,9 +50,7 @@ func TestStoreGoesOnIfOnlyColumnsChanged(t *testing.T) {
 				steps = append(steps, step{"crd", row.crd}, columns, step{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))})
 			}
 			run(t, d, steps, func(t *testing.T, e *env) {
-				pass(2 * row.after)
-				e.CheckPlayed(t)
-				e.check(t, 20, "a/x")
+				e.checkAfter(t, 2*row.after, 20, "a/x")
 				if goesOn := len(e.stores) == 1; goesOn != row.goesOn {
 					t.Errorf("the store goes on: %v", goesOn)
 				}
@@ -137,40 +87,16 @@ func TestColumnsThatDoNotMatchAreComparedAgain(t *testing.T) {
 		{"watch 20", d.Stream(d.Bookmark("30"))},
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(5 * watched)
-		e.CheckPlayed(t)
-		e.check(t, 30, "a/x")
+		e.checkAfter(t, 5*watched, 30, "a/x")
 		if now := e.client.Session().Description(); !hasColumn(now, "B") || len(e.stores) != 1 {
 			t.Errorf("columns %v, %d stores", now.Resource.Columns, len(e.stores))
 		}
 	})
 }
 
-// A read that only a changed CRD allows must not be answered by a store that was built before.
-func TestProbeFailsIfTheCRDHasChanged(t *testing.T) {
-	d := fake.Widgets
-	steps := []step{
-		{"crd", fake.CRD(1, "p", "A")},
-		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-		{"metadata", d.PageBody("12", "")},
-		{"crd", fake.CRD(1, "p", "A")},
-		{"metadata", d.PageBody("12", "")},
-		{"crd", fake.CRD(2, "q", "A")},
-	}
-	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(time.Second)
-		if version, err := e.client.Session().Probe(t.Context()); version != 12 || err != nil {
-			t.Errorf("got %d, %v", version, err)
-		}
-		if _, err := e.client.Session().Probe(t.Context()); !errors.Is(err, cache.ErrDiverged) {
-			t.Errorf("got %v", err)
-		}
-		e.CheckPlayed(t)
-	})
-}
-
-// The CRD is read after the list only if its version is not known to be as new.
-func TestProbeReadsTheCRDOnlyIfItMayHaveChanged(t *testing.T) {
+// The CRD is read after the list only if its version is not known to be as new. A read that only a changed CRD allows must not be
+// answered by a store that was built before.
+func TestProbeReadsTheCRDIfItMayHaveChangedAndFailsIfItHas(t *testing.T) {
 	d := fake.Widgets
 	crd := func(version string) http.HandlerFunc {
 		return fake.Body(codec.MediaJSON, []byte(`{"metadata":{"uid":"u","generation":1,"resourceVersion":"`+version+`"},"spec":{"versions":[{"name":"v1"}],`+fake.WidgetNames+`}`))
@@ -180,17 +106,18 @@ func TestProbeReadsTheCRDOnlyIfItMayHaveChanged(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		crds http.HandlerFunc
-		read bool
+		read http.HandlerFunc // nil if it is not read
 	}{
-		"known":               {listed("12", "5"), false},
-		"known later":         {listed("13", "5"), false},
-		"known before":        {listed("11", "5"), true},
-		"another version":     {listed("12", "6"), true},
-		"none":                {fake.Body(codec.MediaJSON, []byte(`{"metadata":{"resourceVersion":"12"},"items":[]}`)), true},
-		"refused":             {fake.Refuse(http.StatusForbidden), true},
-		"cannot be listed":    {fake.Refuse(http.StatusInternalServerError), true},
-		"cannot be read":      {fake.Body(codec.MediaJSON, []byte(`{"metadata":`)), true},
-		"without its version": {fake.Body(codec.MediaJSON, []byte(`{"items":[{"metadata":{"resourceVersion":"5"}}]}`)), true},
+		"known":               {listed("12", "5"), nil},
+		"known later":         {listed("13", "5"), nil},
+		"known before":        {listed("11", "5"), crd("6")},
+		"another version":     {listed("12", "6"), crd("6")},
+		"none":                {fake.Body(codec.MediaJSON, []byte(`{"metadata":{"resourceVersion":"12"},"items":[]}`)), crd("6")},
+		"refused":             {fake.Refuse(http.StatusForbidden), crd("6")},
+		"cannot be listed":    {fake.Refuse(http.StatusInternalServerError), crd("6")},
+		"cannot be read":      {fake.Body(codec.MediaJSON, []byte(`{"metadata":`)), crd("6")},
+		"without its version": {fake.Body(codec.MediaJSON, []byte(`{"items":[{"metadata":{"resourceVersion":"5"}}]}`)), crd("6")},
+		"changed":             {listed("12", "6"), fake.CRD(2, "q", "A")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := []step{
@@ -198,13 +125,14 @@ func TestProbeReadsTheCRDOnlyIfItMayHaveChanged(t *testing.T) {
 				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 				{"metadata", d.PageBody("12", "")},
 			}
-			if row.read {
-				steps = append(steps, step{"crd", crd("6")})
+			if row.read != nil {
+				steps = append(steps, step{"crd", row.read})
 			}
 			run(t, d, steps, func(t *testing.T, e *env) {
 				e.SetCRDs(row.crds)
 				pass(time.Second)
-				if version, err := e.client.Session().Probe(t.Context()); version != 12 || err != nil {
+				version, err := e.client.Session().Probe(t.Context())
+				if changed := name == "changed"; changed != errors.Is(err, cache.ErrDiverged) || !changed && (version != 12 || err != nil) {
 					t.Errorf("got %d, %v", version, err)
 				}
 				e.CheckPlayed(t)

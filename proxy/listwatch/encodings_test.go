@@ -92,9 +92,7 @@ func TestMissingOrUnprintableProtobufMakesTheStoreJSON(t *testing.T) {
 	for name, steps := range scripts {
 		t.Run(name, func(t *testing.T) {
 			run(t, fake.ConfigMaps, steps, func(t *testing.T, e *env) {
-				pass(time.Minute)
-				e.CheckPlayed(t)
-				e.check(t, 30, "a/new", "a/x")
+				e.checkAfter(t, time.Minute, 30, "a/new", "a/x")
 				if r := e.client.Session().Description().Resource; r.Source != codec.JSON || r.Style != codec.Typed || r.Kind != "ConfigMap" {
 					t.Errorf("resource is %+v", r)
 				}
@@ -174,9 +172,7 @@ func TestCustomResourcesAreReadAsJSONIfCBORFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			steps := []step{first, {"watchlist", j.Stream(j.Added("a/x@3"), j.InitialEventsEnd("10"))}}
 			run(t, c, steps, func(t *testing.T, e *env) {
-				pass(time.Minute)
-				e.CheckPlayed(t)
-				e.check(t, 10, "a/x")
+				e.checkAfter(t, time.Minute, 10, "a/x")
 				if r := e.client.Session().Description().Resource; r.WholeFloats {
 					t.Errorf("resource is %+v", r)
 				}
@@ -216,9 +212,7 @@ func TestListsInJSONNeedNotBeUTF8(t *testing.T) {
 		{"watch 10", j.Stream()},
 	}
 	run(t, fake.ConfigMaps, steps, func(t *testing.T, e *env) {
-		pass(time.Minute)
-		e.CheckPlayed(t)
-		e.check(t, 10, "a/x")
+		e.checkAfter(t, time.Minute, 10, "a/x")
 	})
 }
 

@@ -8,12 +8,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 	"sluice/test/support/fake"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type step = fake.Step
 
@@ -107,6 +111,14 @@ func (e *env) report(err error) {
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
+}
+
+// checkAfter lets virtual time pass, in which all steps are played, and checks the store.
+func (e *env) checkAfter(t *testing.T, d time.Duration, version uint64, keys ...string) {
+	t.Helper()
+	pass(d)
+	e.CheckPlayed(t)
+	e.check(t, version, keys...)
 }
 
 // check compares the store with what is wanted of it; version 0 means that there must be none.

@@ -18,262 +18,211 @@ import (
 	"sluice/test/support/fake"
 )
 
-// Every row is something that an apiserver or a connection to it may do.
-func TestStoreIsRightAfterEveryFault(t *testing.T) {
-	tests := []struct {
-		name    string
-		steps   func(d fake.Resource) []step
-		stores  int    // how many were published
-		version uint64 // of the last; 0 means that none is published
-		keys    []string
-	}{
-		{"no fault", func(d fake.Resource) []step {
-			return []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("a/y@2"), d.InitialEventsEnd("10"), d.Modified("a/x@11"), d.Deleted("a/y@12"), d.Bookmark("15"))}}
+// fault is what an apiserver or a connection to it may do.
+type fault struct {
+	name    string
+	steps   []step
+	stores  int    // how many are published
+	version uint64 // of the last; 0 means that none is published
+	keys    []string
+}
+
+func faults(d fake.Resource) []fault {
+	event, list := d.Modified("a/x@11"), d.Page("10", "", "a/gone@3")
+	return []fault{
+		{"no fault", []step{
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("a/y@2"), d.InitialEventsEnd("10"), d.Modified("a/x@11"), d.Deleted("a/y@12"), d.Bookmark("15"))},
 		}, 1, 15, []string{"a/x"}},
-		{"the order of keys", func(d fake.Resource) []step {
-			return []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("a-b/x@2"), d.Added("a0/x@4"), d.InitialEventsEnd("10"))}}
+		{"the order of keys", []step{
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("a-b/x@2"), d.Added("a0/x@4"), d.InitialEventsEnd("10"))},
 		}, 1, 10, []string{"a-b/x", "a/x", "a0/x"}},
-		{"a watch cut between events", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Modified("a/x@11"))},
-				{"watch 11", d.Stream(d.Added("a/y@12"))},
-			}
+		{"a watch cut between events", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Modified("a/x@11"))},
+			{"watch 11", d.Stream(d.Added("a/y@12"))},
 		}, 1, 12, []string{"a/x", "a/y"}},
-		{"a watch cut in an event", func(d fake.Resource) []step {
-			event := d.Modified("a/x@11")
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)/2])},
-				{"watch 10", d.Cut(event, d.Bookmark("12")[:3])},
-				{"watch 11", d.Stream(d.Bookmark("13"))},
-			}
+		{"a watch cut in an event", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)/2])},
+			{"watch 10", d.Cut(event, d.Bookmark("12")[:3])},
+			{"watch 11", d.Stream(d.Bookmark("13"))},
 		}, 1, 13, []string{"a/x"}},
-		{"a watch that ends in an event", func(d fake.Resource) []step {
-			event := d.Modified("a/x@11")
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)-2])},
-				{"watch 10", d.Stream(event)},
-			}
+		{"a watch that ends in an event", []step{
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)-2])},
+			{"watch 10", d.Stream(event)},
 		}, 1, 11, []string{"a/x"}},
-		{"a watch cut between deletions at one version", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/y@4"), d.Added("a/z@5"), d.InitialEventsEnd("10"), d.Deleted("a/x@12"))},
-				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"))},
-				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"), d.Bookmark("12"))},
-				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"), d.Bookmark("13"))},
-				{"watch 13", d.Stream(d.Bookmark("14"))},
-			}
+		{"a watch cut between deletions at one version", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/y@4"), d.Added("a/z@5"), d.InitialEventsEnd("10"), d.Deleted("a/x@12"))},
+			{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"))},
+			{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"), d.Bookmark("12"))},
+			{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"), d.Bookmark("13"))},
+			{"watch 13", d.Stream(d.Bookmark("14"))},
 		}, 1, 14, []string{"a/z"}},
-		{"initial events cut short", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/gone@3"))},
-				{"watchlist", d.Stream(d.Added("a/x@4"), d.InitialEventsEnd("10"))},
-			}
+		{"initial events cut short", []step{
+			{"watchlist", d.Cut(d.Added("a/gone@3"))},
+			{"watchlist", d.Stream(d.Added("a/x@4"), d.InitialEventsEnd("10"))},
 		}, 1, 10, []string{"a/x"}},
-		{"initial events cut short again and again", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/gone@3"))},
-				{"watchlist", d.Ended(d.Added("a/gone@3"))},
-				{"page", d.Cut(d.Page("10", "", "a/gone@3")[:9])},
-				{"watchlist", d.Cut(d.Added("a/gone@3"))},
-				{"watchlist", d.Cut(d.Added("a/gone@3"))},
-				{"page", d.PageBody("10", "", "a/x@4")},
-				{"watch 10", d.Ended(d.Error(http.StatusGone))},
-				{"watchlist", d.Cut(d.Added("a/gone@3"))},
-				{"watchlist", d.Stream(d.Added("a/y@14"), d.InitialEventsEnd("20"))},
-			}
+		{"initial events cut short again and again", []step{
+			{"watchlist", d.Cut(d.Added("a/gone@3"))},
+			{"watchlist", d.Ended(d.Added("a/gone@3"))},
+			{"page", d.Cut(d.Page("10", "", "a/gone@3")[:9])},
+			{"watchlist", d.Cut(d.Added("a/gone@3"))},
+			{"watchlist", d.Cut(d.Added("a/gone@3"))},
+			{"page", d.PageBody("10", "", "a/x@4")},
+			{"watch 10", d.Ended(d.Error(http.StatusGone))},
+			{"watchlist", d.Cut(d.Added("a/gone@3"))},
+			{"watchlist", d.Stream(d.Added("a/y@14"), d.InitialEventsEnd("20"))},
 		}, 2, 20, []string{"a/y"}},
-		{"expired history in an ERROR event", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-				{"watch 10", d.Ended(d.Error(http.StatusGone))},
-				{"watchlist", d.Stream(d.Added("a/y@30"), d.InitialEventsEnd("40"))},
-			}
+		{"expired history in an ERROR event", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+			{"watch 10", d.Ended(d.Error(http.StatusGone))},
+			{"watchlist", d.Stream(d.Added("a/y@30"), d.InitialEventsEnd("40"))},
 		}, 2, 40, []string{"a/y"}},
-		{"expired history in a response", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-				{"watch 10", fake.Refuse(http.StatusGone)},
-				{"watchlist", d.Stream(d.InitialEventsEnd("40"))},
-			}
+		{"expired history in a response", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+			{"watch 10", fake.Refuse(http.StatusGone)},
+			{"watchlist", d.Stream(d.InitialEventsEnd("40"))},
 		}, 2, 40, nil},
-		{"an error in a watch", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Error(http.StatusInternalServerError))},
-				{"watch 10", d.Ended(d.Added("a/y@11"), d.Error(http.StatusInternalServerError))},
-				{"watch 11", d.Stream(d.Bookmark("12"))},
-			}
+		{"an error in a watch", []step{
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Error(http.StatusInternalServerError))},
+			{"watch 10", d.Ended(d.Added("a/y@11"), d.Error(http.StatusInternalServerError))},
+			{"watch 11", d.Stream(d.Bookmark("12"))},
 		}, 1, 12, []string{"a/x", "a/y"}},
-		{"an error in the initial events", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.Error(http.StatusServiceUnavailable))},
-				{"watchlist", d.Stream(d.InitialEventsEnd("10"))},
-			}
+		{"an error in the initial events", []step{
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.Error(http.StatusServiceUnavailable))},
+			{"watchlist", d.Stream(d.InitialEventsEnd("10"))},
 		}, 1, 10, nil},
-		{"no storage progress", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Error(http.StatusInternalServerError))},
-				{"page", d.PageBody("10", "", "a/x@3")},
-				{"watch 10", d.Ended(d.Error(http.StatusGone))},
-				{"watchlist", d.Ended(d.Error(http.StatusInternalServerError))},
-				{"page", d.PageBody("20", "", "a/y@13")},
-				{"watch 20", d.Stream()},
-			}
+		{"no storage progress", []step{
+			{"watchlist", d.Ended(d.Error(http.StatusInternalServerError))},
+			{"page", d.PageBody("10", "", "a/x@3")},
+			{"watch 10", d.Ended(d.Error(http.StatusGone))},
+			{"watchlist", d.Ended(d.Error(http.StatusInternalServerError))},
+			{"page", d.PageBody("20", "", "a/y@13")},
+			{"watch 20", d.Stream()},
 		}, 2, 20, []string{"a/y"}},
-		{"a watch cache that is not fresh in time", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/gone@3"), d.Error(http.StatusGatewayTimeout))},
-				{"page", d.PageBody("10", "", "a/x@3")},
-				{"watch 10", d.Ended(d.Error(http.StatusGone))},
-				{"watchlist", fake.Refuse(http.StatusGatewayTimeout)},
-				{"page", d.PageBody("20", "", "a/x@3")},
-				{"watch 20", d.Stream()},
-			}
+		{"a watch cache that is not fresh in time", []step{
+			{"watchlist", d.Ended(d.Added("a/gone@3"), d.Error(http.StatusGatewayTimeout))},
+			{"page", d.PageBody("10", "", "a/x@3")},
+			{"watch 10", d.Ended(d.Error(http.StatusGone))},
+			{"watchlist", fake.Refuse(http.StatusGatewayTimeout)},
+			{"page", d.PageBody("20", "", "a/x@3")},
+			{"watch 20", d.Stream()},
 		}, 2, 20, []string{"a/x"}},
-		{"initial events whose end never comes", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Stream(d.Added("a/gone@3"), d.Bookmark("9"))},
-				{"page", d.PageBody("10", "", "a/x@3")},
-				{"watch 10", d.Stream(d.Added("a/y@11"))},
-			}
+		{"initial events whose end never comes", []step{
+			{"watchlist", d.Stream(d.Added("a/gone@3"), d.Bookmark("9"))},
+			{"page", d.PageBody("10", "", "a/x@3")},
+			{"watch 10", d.Stream(d.Added("a/y@11"))},
 		}, 1, 11, []string{"a/x", "a/y"}},
-		{"initial events whose end never comes while objects change", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", func(w http.ResponseWriter, r *http.Request) {
-					d.Ended(d.Added("a/x@3"))(w, r)
-					for version := 10; version < 100 && r.Context().Err() == nil; version++ {
-						time.Sleep(2 * time.Second)
-						_, _ = w.Write(d.Modified(fmt.Sprintf("a/x@%d", version)))
-						_ = http.NewResponseController(w).Flush()
-					}
-					<-r.Context().Done()
-				}},
-				{"page", d.PageBody("100", "", "a/x@99")},
-				{"watch 100", d.Stream()},
-			}
+		{"initial events whose end never comes while objects change", []step{
+			{"watchlist", func(w http.ResponseWriter, r *http.Request) {
+				d.Ended(d.Added("a/x@3"))(w, r)
+				for version := 10; version < 100 && r.Context().Err() == nil; version++ {
+					time.Sleep(2 * time.Second)
+					_, _ = w.Write(d.Modified(fmt.Sprintf("a/x@%d", version)))
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-r.Context().Done()
+			}},
+			{"page", d.PageBody("100", "", "a/x@99")},
+			{"watch 100", d.Stream()},
 		}, 1, 100, []string{"a/x"}},
-		{"refused watches", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-				{"watch 10", fake.Refuse(http.StatusInternalServerError)},
-				{"watch 10", fake.Refuse(http.StatusServiceUnavailable, "Retry-After", "1")},
-				{"watch 10", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "1")},
-				{"watch 10", d.Stream(d.Deleted("a/x@11"))},
-			}
+		{"refused watches", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+			{"watch 10", fake.Refuse(http.StatusInternalServerError)},
+			{"watch 10", fake.Refuse(http.StatusServiceUnavailable, "Retry-After", "1")},
+			{"watch 10", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "1")},
+			{"watch 10", d.Stream(d.Deleted("a/x@11"))},
 		}, 1, 11, nil},
-		{"a right that is revoked and granted", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-				{"watch 10", fake.Refuse(http.StatusForbidden)},
-				{"watch 10", fake.Refuse(http.StatusForbidden)},
-				{"watch 10", fake.Refuse(http.StatusForbidden)},
-				{"watch 10", fake.Refuse(http.StatusUnauthorized)},
-				{"watch 10", fake.Refuse(http.StatusForbidden)},
-				{"watch 10", fake.Refuse(http.StatusForbidden)},
-				{"first list", fake.Refuse(http.StatusForbidden)},
-				{"first list", fake.Refuse(http.StatusUnauthorized)},
-				{"watchlist", fake.Refuse(http.StatusForbidden)},
-				{"watchlist", d.Stream(d.InitialEventsEnd("40"))},
-			}
+		{"a right that is revoked and granted", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+			{"watch 10", fake.Refuse(http.StatusForbidden)},
+			{"watch 10", fake.Refuse(http.StatusForbidden)},
+			{"watch 10", fake.Refuse(http.StatusForbidden)},
+			{"watch 10", fake.Refuse(http.StatusUnauthorized)},
+			{"watch 10", fake.Refuse(http.StatusForbidden)},
+			{"watch 10", fake.Refuse(http.StatusForbidden)},
+			{"first list", fake.Refuse(http.StatusForbidden)},
+			{"first list", fake.Refuse(http.StatusUnauthorized)},
+			{"watchlist", fake.Refuse(http.StatusForbidden)},
+			{"watchlist", d.Stream(d.InitialEventsEnd("40"))},
 		}, 2, 40, nil},
-		{"a right that is revoked during a watch", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Error(http.StatusForbidden))},
-				{"watch 10", fake.Refuse(http.StatusForbidden)},
-				{"watch 10", d.Stream()},
-			}
+		{"a right that is revoked during a watch", []step{
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Error(http.StatusForbidden))},
+			{"watch 10", fake.Refuse(http.StatusForbidden)},
+			{"watch 10", d.Stream()},
 		}, 1, 10, []string{"a/x"}},
-		{"no streaming lists", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
-				{"page", d.PageBody("10", "two", "a/x@3", "a/y@4")},
-				{"page two", d.PageBody("10", "three", "b/x@3")},
-				{"page three", d.PageBody("10", "")},
-				{"watch 10", d.Cut(d.Deleted("a/y@11"))},
-				{"watch 10", fake.Refuse(http.StatusGone)},
-				{"page", d.PageBody("40", "", "c/z@5")},
-				{"watch 40", d.Stream(d.Added("c/zz@41"))},
-			}
+		{"no streaming lists", []step{
+			{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+			{"page", d.PageBody("10", "two", "a/x@3", "a/y@4")},
+			{"page two", d.PageBody("10", "three", "b/x@3")},
+			{"page three", d.PageBody("10", "")},
+			{"watch 10", d.Cut(d.Deleted("a/y@11"))},
+			{"watch 10", fake.Refuse(http.StatusGone)},
+			{"page", d.PageBody("40", "", "c/z@5")},
+			{"watch 40", d.Stream(d.Added("c/zz@41"))},
 		}, 2, 41, []string{"c/z", "c/zz"}},
-		{"expired pages", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", fake.Refuse(http.StatusBadRequest)},
-				{"page", d.PageBody("10", "two", "a/gone@3")},
-				{"page two", fake.Refuse(http.StatusGone)},
-				{"page", d.PageBody("20", "two", "a/x@3")},
-				{"page two", d.PageBody("20", "", "b/x@3")},
-				{"watch 20", d.Stream()},
-			}
+		{"expired pages", []step{
+			{"watchlist", fake.Refuse(http.StatusBadRequest)},
+			{"page", d.PageBody("10", "two", "a/gone@3")},
+			{"page two", fake.Refuse(http.StatusGone)},
+			{"page", d.PageBody("20", "two", "a/x@3")},
+			{"page two", d.PageBody("20", "", "b/x@3")},
+			{"watch 20", d.Stream()},
 		}, 1, 20, []string{"a/x", "b/x"}},
-		{"broken pages", func(d fake.Resource) []step {
-			list := d.Page("10", "", "a/gone@3")
-			return []step{
-				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
-				{"page", fake.Body(d.ContentType(), list[:len(list)-9])},
-				{"page", d.Cut(list[:len(list)/2])},
-				{"page", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "3")},
-				{"page", d.PageBody("20", "", "a/x@3")},
-				{"watch 20", d.Stream()},
-			}
+		{"broken pages", []step{
+			{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+			{"page", fake.Body(d.ContentType(), list[:len(list)-9])},
+			{"page", d.Cut(list[:len(list)/2])},
+			{"page", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "3")},
+			{"page", d.PageBody("20", "", "a/x@3")},
+			{"watch 20", d.Stream()},
 		}, 1, 20, []string{"a/x"}},
-		{"events that contradict the state", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Modified("a/never@11"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("20"), d.Added("a/x@21"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("30"), d.Modified("a/x@25"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("40"), d.Bookmark("35"))},
-				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
-			}
+		{"events that contradict the state", []step{
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Modified("a/never@11"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("20"), d.Added("a/x@21"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("30"), d.Modified("a/x@25"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("40"), d.Bookmark("35"))},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
 		}, 5, 50, []string{"a/x"}},
-		{"malformed events", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Event("RENAMED", "a/x@11"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("20"), d.Modified("a/x@v21"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("30"), d.Modified("a/x@"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("40"), d.Bookmark("-1"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("50"), d.Frame("MODIFIED", []byte(`"k8s"`)))},
-				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("60"))},
-			}
+		{"malformed events", []step{
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Event("RENAMED", "a/x@11"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("20"), d.Modified("a/x@v21"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("30"), d.Modified("a/x@"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("40"), d.Bookmark("-1"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("50"), d.Frame("MODIFIED", []byte(`"k8s"`)))},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("60"))},
 		}, 6, 60, []string{"a/x"}},
-		{"malformed initial events", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@v3"), d.InitialEventsEnd("10"))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("v10"))},
-				{"page", d.Cut()},
-				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
-			}
+		{"malformed initial events", []step{
+			{"watchlist", d.Ended(d.Added("a/x@v3"), d.InitialEventsEnd("10"))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("v10"))},
+			{"page", d.Cut()},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
 		}, 1, 20, []string{"a/x"}},
-		{"frames that claim to be huge", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, math.MaxUint32))},
-				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, frameLimit+1))},
-				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
-			}
+		{"frames that claim to be huge", []step{
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, math.MaxUint32))},
+			{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, frameLimit+1))},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
 		}, 3, 20, []string{"a/x"}},
-		{"broken discovery", func(d fake.Resource) []step {
-			return []step{
-				{"discovery", fake.Refuse(http.StatusServiceUnavailable)},
-				{"discovery", fake.Body(codec.MediaJSON, []byte(`{"resources":[`))},
-				{"discovery", d.Cut([]byte("{"))},
-				{"first list", fake.Body("text/html", []byte("<html>"))},
-				{"watchlist", d.Stream(d.InitialEventsEnd("10"))},
-			}
+		{"broken discovery", []step{
+			{"discovery", fake.Refuse(http.StatusServiceUnavailable)},
+			{"discovery", fake.Body(codec.MediaJSON, []byte(`{"resources":[`))},
+			{"discovery", d.Cut([]byte("{"))},
+			{"first list", fake.Body("text/html", []byte("<html>"))},
+			{"watchlist", d.Stream(d.InitialEventsEnd("10"))},
 		}, 1, 10, nil},
-		{"an encoding that was not accepted", func(d fake.Resource) []step {
-			return []step{
-				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
-				{"watch 10", fake.Body("text/html", []byte("<html>"))},
-				{"watch 10", fake.Body("application/yaml", []byte("x"))},
-				{"watch 10", d.Stream(d.Bookmark("20"))},
-			}
+		{"an encoding that was not accepted", []step{
+			{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+			{"watch 10", fake.Body("text/html", []byte("<html>"))},
+			{"watch 10", fake.Body("application/yaml", []byte("x"))},
+			{"watch 10", d.Stream(d.Bookmark("20"))},
 		}, 1, 20, []string{"a/x"}},
 	}
-	for _, tt := range tests {
-		for name, d := range fake.Encodings {
+}
+
+func TestStoreIsRightAfterEveryFault(t *testing.T) {
+	for name, d := range fake.Encodings {
+		for _, tt := range faults(d) {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
-				run(t, d, tt.steps(d), func(t *testing.T, e *env) {
-					pass(5 * time.Minute)
-					e.CheckPlayed(t)
-					e.check(t, tt.version, tt.keys...)
+				run(t, d, tt.steps, func(t *testing.T, e *env) {
+					e.checkAfter(t, 5*time.Minute, tt.version, tt.keys...)
 					if n := len(e.stores); n != tt.stores {
 						t.Errorf("%d stores were published, want %d", n, tt.stores)
 					}
@@ -348,9 +297,7 @@ func TestEarlyEndRebuildsOnlyStoresOfCustomResources(t *testing.T) {
 				steps = []step{steps[0], {"watchlist", d.Stream(d.Added("a/y@11"), d.InitialEventsEnd("11"))}}
 			}
 			run(t, d, steps, func(t *testing.T, e *env) {
-				pass(time.Minute)
-				e.CheckPlayed(t)
-				e.check(t, 11, keys...)
+				e.checkAfter(t, time.Minute, 11, keys...)
 			})
 		})
 	}

@@ -52,44 +52,33 @@ func long(d fake.Resource, by int, next string, objects ...string) http.HandlerF
 	return fake.Body(codec.MediaJSON, append(d.InJSON().Page("10", next, objects...), bytes.Repeat([]byte(" "), by)...))
 }
 
-// listed checks that a store of three widgets is filled by steps, whose pages have these limits.
-func listed(t *testing.T, steps []step, l *limits, want ...int) {
-	t.Helper()
-	run(t, fake.Widgets, steps, func(t *testing.T, e *env) {
-		pass(time.Minute)
-		e.CheckPlayed(t)
-		e.check(t, 10, "a/x", "b/x", "c/x")
-		l.check(t, want...)
-	})
-}
-
-// A page is in memory besides the objects that are made of it, so large objects come in small pages.
+// A page is in memory besides the objects that are made of it, so large objects come in small pages. Who writes objects may put
+// long ones behind any number of short ones, so a page that is too long is requested again with fewer objects.
 func TestPagesOfLargeObjectsAreSmall(t *testing.T) {
 	d := fake.Widgets
 	var l limits
-	steps := []step{
-		{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
-		{"page", l.of(long(d, pageBytes, "two", "a/x@3"))},
-		{"page two", l.of(d.PageBody("10", "three", "b/x@4"))},
-		{"page three", l.of(d.PageBody("10", "", "c/x@5"))},
-		{"watch 10", d.Stream()},
+	for _, row := range []struct {
+		pages  []step
+		limits []int
+	}{
+		{[]step{
+			{"page", l.of(long(d, pageBytes, "two", "a/x@3"))},
+			{"page two", l.of(d.PageBody("10", "three", "b/x@4"))},
+			{"page three", l.of(d.PageBody("10", "", "c/x@5"))},
+		}, []int{firstPage, firstPage - 1, 2*firstPage - 2}},
+		{[]step{
+			{"page", l.of(d.PageBody("10", "two", "a/x@3"))},
+			{"page two", l.of(long(d, maxPageBytes, "three", "b/x@4", "c/x@5"))},
+			{"page two", l.of(long(d, maxPageBytes/2, "three", "b/x@4"))},
+			{"page three", l.of(d.PageBody("10", "", "c/x@5"))},
+		}, []int{firstPage, 2 * firstPage, 2 * firstPage / shrink, 2*firstPage/shrink - 1}},
+	} {
+		steps := slices.Concat([]step{{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)}}, row.pages, []step{{"watch 10", d.Stream()}})
+		run(t, d, steps, func(t *testing.T, e *env) {
+			e.checkAfter(t, time.Minute, 10, "a/x", "b/x", "c/x")
+			l.check(t, row.limits...)
+		})
 	}
-	listed(t, steps, &l, firstPage, firstPage-1, 2*firstPage-2)
-}
-
-// Who writes objects may put long ones behind any number of short ones.
-func TestPageThatIsTooLongIsRequestedAgainWithFewerObjects(t *testing.T) {
-	d := fake.Widgets
-	var l limits
-	steps := []step{
-		{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
-		{"page", l.of(d.PageBody("10", "two", "a/x@3"))},
-		{"page two", l.of(long(d, maxPageBytes, "three", "b/x@4", "c/x@5"))},
-		{"page two", l.of(long(d, maxPageBytes/2, "three", "b/x@4"))},
-		{"page three", l.of(d.PageBody("10", "", "c/x@5"))},
-		{"watch 10", d.Stream()},
-	}
-	listed(t, steps, &l, firstPage, 2*firstPage, 2*firstPage/shrink, 2*firstPage/shrink-1)
 }
 
 // Nothing is asked for again without end: a single object has no limit but that of all responses.
@@ -116,9 +105,7 @@ func TestStoreIsFilledWithoutATableThatIsTooLong(t *testing.T) {
 		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {
-		pass(time.Millisecond)
-		e.CheckPlayed(t)
-		e.check(t, 10, "a/x")
+		e.checkAfter(t, time.Millisecond, 10, "a/x")
 	})
 }
 

@@ -54,47 +54,6 @@ func TestProbeListsOneKey(t *testing.T) {
 	}
 }
 
-func TestInventoryNamesEveryObjectOrFails(t *testing.T) {
-	for name, d := range fake.Encodings {
-		for _, tt := range []struct {
-			name      string
-			respond   http.HandlerFunc
-			confirmed bool // of a store with a/x@3 and b/x@4
-			fails     bool
-		}{
-			{"equal", d.PageBody("15", "", "a/x@3", "b/x@4"), true, false},
-			{"another version", d.PageBody("15", "", "a/x@3", "b/x@5"), false, false},
-			{"one less", d.PageBody("15", "", "a/x@3"), false, false},
-			{"empty", d.PageBody("15", ""), false, false},
-			{"a part", d.PageBody("15", "more", "a/x@3", "b/x@4"), false, true},
-			{"not in order", d.PageBody("15", "", "b/x@4", "a/x@3"), false, true},
-			{"twice", d.PageBody("15", "", "a/x@3", "a/x@3", "b/x@4"), false, true},
-			{"without version of an object", d.PageBody("15", "", "a/x@", "b/x@4"), false, true},
-			{"without version", d.PageBody("", "", "a/x@3", "b/x@4"), false, true},
-			{"refused", fake.Refuse(http.StatusForbidden), false, true},
-		} {
-			t.Run(name+"/"+tt.name, func(t *testing.T) {
-				steps := []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("b/x@4"), d.InitialEventsEnd("10"))}, {"metadata", tt.respond}}
-				run(t, d, steps, func(t *testing.T, e *env) {
-					pass(time.Second)
-					r, err := e.client.Session().Inventory(t.Context(), cache.Scope{}, 0)
-					if (err != nil) != tt.fails {
-						t.Fatalf("inventory returns %v", err)
-					}
-					if err == nil {
-						if confirmed, err := e.store.ConfirmState(r); confirmed != tt.confirmed || err != nil {
-							t.Errorf("confirmed: %v, %v", confirmed, err)
-						}
-					}
-					if want := uint64(15); tt.confirmed && e.store.Snapshot().Version != want {
-						t.Errorf("version %d, want %d", e.store.Snapshot().Version, want)
-					}
-				})
-			})
-		}
-	}
-}
-
 func TestSecondWatchReportsVersionsUntilTheFirstFault(t *testing.T) {
 	for name, d := range fake.Encodings {
 		tests := []struct {

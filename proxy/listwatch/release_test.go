@@ -42,9 +42,7 @@ func TestNewerReleaseRebuildsTheStore(t *testing.T) {
 				version = 20
 			}
 			run(t, d, steps, func(t *testing.T, e *env) {
-				pass(2 * time.Minute)
-				e.CheckPlayed(t)
-				e.check(t, version, "a/x")
+				e.checkAfter(t, 2*time.Minute, version, "a/x")
 			})
 		})
 	}

@@ -94,9 +94,7 @@ func TestSlowApiserverInterruptsNothing(t *testing.T) {
 				})},
 			}
 			run(t, d, steps, func(t *testing.T, e *env) {
-				pass(6 * time.Minute)
-				e.CheckPlayed(t)
-				e.check(t, 10, "a/x")
+				e.checkAfter(t, 6*time.Minute, 10, "a/x")
 				if len(e.errors) != 0 {
 					t.Errorf("interrupted by %v", e.errors)
 				}
@@ -146,9 +144,7 @@ func TestApiserverThatFailsForMinutesIsAskedRarely(t *testing.T) {
 					}
 					e.check(t, tt.version, "a/x")
 					e.SetSteps([]step{tt.recovered})
-					pass(time.Minute)
-					e.CheckPlayed(t)
-					e.check(t, 20, "a/x")
+					e.checkAfter(t, time.Minute, 20, "a/x")
 				})
 			})
 		}
