@@ -9,12 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	"sluice/cache/tree"
 	"sluice/test/support/fake"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type step = fake.Step
 
@@ -41,23 +44,29 @@ func run(t *testing.T, r fake.Resource, o Options, steps []step, test func(t *te
 		o.Upstream, o.Log, o.Watches = u, zap.New(core), e.watches
 		o.CheckEvery, o.Limits.Idle = cmp.Or(o.CheckEvery, 5*time.Minute), cmp.Or(o.Limits.Idle, time.Hour)
 		e.registry = New(o)
-		ctx, stop := context.WithCancel(t.Context())
-		ran := make(chan error, 1)
-		go func() { ran <- e.registry.Run(ctx) }()
-		synctest.Wait() // until it runs
-		defer func() {
-			stop()
-			if err := <-ran; err != nil {
-				t.Error(err)
+		running(t, e.registry, func() { test(t, e) })
+		for resource, n := range e.open {
+			if n != 0 {
+				t.Errorf("%d watches of %s are still open", n, resource)
 			}
-			for resource, n := range e.open {
-				if n != 0 {
-					t.Errorf("%d watches of %s are still open", n, resource)
-				}
-			}
-		}()
-		test(t, e)
+		}
 	})
+}
+
+// running runs a Registry during a test.
+func running(t *testing.T, r *Registry, test func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- r.Run(ctx) }()
+	synctest.Wait() // until it runs
+	defer func() {
+		stop()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	}()
+	test()
 }
 
 func (e *env) watches(_, _, resource string) func() {

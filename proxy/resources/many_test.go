@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -89,17 +88,7 @@ func (k *kinds) before(t *testing.T, limit int64, test func(t *testing.T, r *Reg
 		}
 		defer u.Close()
 		r := New(Options{Upstream: u, Limits: Limits{Bytes: limit, Idle: time.Hour}, CheckEvery: 1000 * time.Hour, Log: zap.NewNop()})
-		ctx, stop := context.WithCancel(t.Context())
-		ran := make(chan error, 1)
-		go func() { ran <- r.Run(ctx) }()
-		synctest.Wait()
-		defer func() {
-			stop()
-			if err := <-ran; err != nil {
-				t.Error(err)
-			}
-		}()
-		test(t, r)
+		running(t, r, func() { test(t, r) })
 	})
 }
 
