@@ -74,21 +74,19 @@ func TestTokensOfAServiceAccountShareAccessReviewsIfTheirExtraIsIgnored(t *testi
 		{[]string{serviceaccount.PodNameKey}, 3},
 		{[]string{"authentication.kubernetes.io/", "pod-name"}, 3},
 	} {
-		t.Run(fmt.Sprint(tt.ignored), func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				access.Authorizer.options.IgnoredExtra = tt.ignored
-				reviews.allow = func(spec *authorizationv1.SubjectAccessReviewSpec) bool { return spec.Extra[scopes][0] == "all" }
-				reviews.tokens["a"], reviews.tokens["b"], reviews.tokens["c"] = status("x", "all"), status("y", "all"), status("y", "none")
-				for name, want := range map[string]bool{"a": true, "b": true, "c": false} {
-					if got := allowedWith(t, access, "/api/v1/pods", token(name)); got != want {
-						t.Errorf("token %s: %t", name, got)
-					}
+		t.Run(fmt.Sprint(tt.ignored), part(run, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			access.Authorizer.options.IgnoredExtra = tt.ignored
+			reviews.allow = func(spec *authorizationv1.SubjectAccessReviewSpec) bool { return spec.Extra[scopes][0] == "all" }
+			reviews.tokens["a"], reviews.tokens["b"], reviews.tokens["c"] = status("x", "all"), status("y", "all"), status("y", "none")
+			for name, want := range map[string]bool{"a": true, "b": true, "c": false} {
+				if got := allowedWith(t, access, "/api/v1/pods", token(name)); got != want {
+					t.Errorf("token %s: %t", name, got)
 				}
-				if _, n := reviews.counts(); n != tt.reviews {
-					t.Errorf("%d access reviews, want %d", n, tt.reviews)
-				}
-			})
-		})
+			}
+			if _, n := reviews.counts(); n != tt.reviews {
+				t.Errorf("%d access reviews, want %d", n, tt.reviews)
+			}
+		}))
 	}
 }
 
@@ -97,7 +95,7 @@ func TestAccessReviewsAreCachedForTheirTTL(t *testing.T) {
 		allow bool
 		ttl   time.Duration
 	}{{true, allowTTL}, {false, denyTTL}} {
-		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 			reviews.tokens["a"] = verified("jane")
 			allow := row.allow
 			reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return allow }
@@ -149,7 +147,7 @@ func TestSelectorsShareTheReviewOfTheWholeRead(t *testing.T) {
 
 // The whole read of one name is not what others share.
 func TestAReadOfOneNameIsReviewedOnce(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane", "dev")
 		if allowed(t, access, "/api/v1/pods?fieldSelector=metadata.name%3Da") || len(reviews.accesses) != 1 {
 			t.Errorf("reviews: %v", reviews.accesses)
@@ -159,7 +157,7 @@ func TestAReadOfOneNameIsReviewedOnce(t *testing.T) {
 
 func TestOnlySelectedObjectsCanBeAllowed(t *testing.T) {
 	for group, want := range map[string]int{"dev": 2, user.NodesGroup: 1} { // reviews
-		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 			reviews.tokens["a"] = verified("jane", group)
 			reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool {
 				of := s.ResourceAttributes.FieldSelector
@@ -180,25 +178,23 @@ func TestOnlySelectedObjectsCanBeAllowed(t *testing.T) {
 
 func TestAccessIsDeniedWhenTheReviewFails(t *testing.T) {
 	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				r := authenticated(t, access, newRequest("/api/v1/pods", token("a")))
-				reviews.breakWith(fault)
-				if access.Allowed(r, readOf(t, r)) {
-					t.Error("allowed although the review failed")
-				}
-				reviews.breakWith(nil)
-				time.Sleep(denyTTL + time.Second) // some faults count as a denial, which is cached
-				if !access.Allowed(r, readOf(t, r)) {
-					t.Error("not allowed after recovery")
-				}
-			})
-		})
+		t.Run(name, part(runAllowed, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			r := authenticated(t, access, newRequest("/api/v1/pods", token("a")))
+			reviews.breakWith(fault)
+			if access.Allowed(r, readOf(t, r)) {
+				t.Error("allowed although the review failed")
+			}
+			reviews.breakWith(nil)
+			time.Sleep(denyTTL + time.Second) // some faults count as a denial, which is cached
+			if !access.Allowed(r, readOf(t, r)) {
+				t.Error("not allowed after recovery")
+			}
+		}))
 	}
 }
 
 func TestUnauthenticatedCallersAreDeniedWithoutReview(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 		r := authenticated(t, access, newRequest("/api/v1/pods", nil))
 		if request.From(r.Context()).Caller != request.Unauthenticated || access.Allowed(r, readOf(t, r)) {
@@ -212,7 +208,7 @@ func TestUnauthenticatedCallersAreDeniedWithoutReview(t *testing.T) {
 
 // Each of thousands of watches is checked again every half minute, which is most of what is allocated meanwhile.
 func TestRecheckCopiesNoToken(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		const rechecks = 100
 		long := strings.Repeat("a", maxToken)
 		reviews.tokens[long] = verified("jane")
@@ -253,26 +249,24 @@ func TestWatchIsStillAllowedWhileUserAndRightsAreUnchanged(t *testing.T) {
 		}, 403, false},
 		{"apiserver unreachable", func(a *reviewAPI) { a.fault = faults["closes the connection"] }, 0, true},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token("a")))
-				if !access.Allowed(r, readOf(t, r)) {
-					t.Fatal("not allowed")
-				}
-				time.Sleep(2*allowTTL + time.Second)
-				reviews.mu.Lock()
-				row.change(reviews)
-				reviews.mu.Unlock()
-				denied, err := access.StillAllowed(r, readOf(t, r))
-				got := 0
-				if denied != nil {
-					got = int(denied.Status().Code)
-				}
-				if got != row.want || (err != nil) != row.fails {
-					t.Errorf("got %v, %v", denied, err)
-				}
-			})
-		})
+		t.Run(row.name, part(runAllowed, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token("a")))
+			if !access.Allowed(r, readOf(t, r)) {
+				t.Fatal("not allowed")
+			}
+			time.Sleep(2*allowTTL + time.Second)
+			reviews.mu.Lock()
+			row.change(reviews)
+			reviews.mu.Unlock()
+			denied, err := access.StillAllowed(r, readOf(t, r))
+			got := 0
+			if denied != nil {
+				got = int(denied.Status().Code)
+			}
+			if got != row.want || (err != nil) != row.fails {
+				t.Errorf("got %v, %v", denied, err)
+			}
+		}))
 	}
 }
 
@@ -286,7 +280,7 @@ func recalled(t *testing.T, a *Access, path string, header http.Header) bool {
 }
 
 func TestLearnedAccessIsKnownWithoutReviewForTheTTL(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"], reviews.tokens["b"] = verified("jane"), verified("joe")
 		const path = "/api/v1/namespaces/x/pods/y"
 		if recalled(t, access, path, token("a")) {
@@ -314,7 +308,7 @@ func TestLearnedAccessIsKnownWithoutReviewForTheTTL(t *testing.T) {
 }
 
 func TestDeniedAccessIsNotRecalled(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")
 		r := authenticated(t, access, newRequest("/api/v1/namespaces/x/pods/y", token("a")))
 		if access.Allowed(r, readOf(t, r)) {
@@ -329,7 +323,7 @@ func TestDeniedAccessIsNotRecalled(t *testing.T) {
 // A change of access rules invalidates what was learned before it, and what is learned after it from a
 // request that began before.
 func TestChangeOfAccessRulesInvalidatesWhatWasLearned(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")
 		const path = "/api/v1/namespaces/x/pods/y"
 		r := authenticated(t, access, newRequest(path, token("a")))
@@ -354,7 +348,7 @@ func TestWhatIsLearnedIsNoMoreThanTheApiserverHasAllowed(t *testing.T) {
 		// Reviews have no requirements of some operators, so that they are of more.
 		"some pods": {token("a"), watch + "&labelSelector=weight%3E5", watch},
 	} {
-		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 			reviews.tokens["a"] = verified("jane")
 			recalled(t, access, row.allowed, row.header)
 			if recalled(t, access, row.asked, row.header) {

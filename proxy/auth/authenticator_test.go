@@ -84,27 +84,25 @@ func TestTokenOfAWebSocketIsForwardedAsTheApiserverReadsIt(t *testing.T) {
 		{"an object, and a token that is no header", object, "", "good\r\nx", unauthenticated, "", false},
 		{"an object, and two words", object, "", "good x", unauthenticated, "", false},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["good"] = verified("jane")
-				h := webSocket(row.token)
-				if row.bearer != "" {
-					h.Set("Authorization", row.bearer)
-				}
-				r := newRequest(row.path, h)
-				got := authenticated(t, access, r)
-				info := request.From(got.Context())
-				if info.Caller != row.want.Kind || info.User != row.want.Name {
-					t.Errorf("caller %d, %q", info.Caller, info.User)
-				}
-				if a := got.Header.Get("Authorization"); a != row.authorization {
-					t.Errorf("forwarded with %q", a)
-				}
-				if forwarded := got.Header.Get("Sec-Websocket-Protocol") != ""; forwarded != row.protocol {
-					t.Errorf("forwarded with the subprotocol: %v", forwarded)
-				}
-			})
-		})
+		t.Run(row.name, part(run, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["good"] = verified("jane")
+			h := webSocket(row.token)
+			if row.bearer != "" {
+				h.Set("Authorization", row.bearer)
+			}
+			r := newRequest(row.path, h)
+			got := authenticated(t, access, r)
+			info := request.From(got.Context())
+			if info.Caller != row.want.Kind || info.User != row.want.Name {
+				t.Errorf("caller %d, %q", info.Caller, info.User)
+			}
+			if a := got.Header.Get("Authorization"); a != row.authorization {
+				t.Errorf("forwarded with %q", a)
+			}
+			if forwarded := got.Header.Get("Sec-Websocket-Protocol") != ""; forwarded != row.protocol {
+				t.Errorf("forwarded with the subprotocol: %v", forwarded)
+			}
+		}))
 	}
 }
 
@@ -130,19 +128,17 @@ func TestTokensAreAuthenticatedByReview(t *testing.T) {
 		{"unnamed", token("unnamed"), unauthenticated, []string{"unnamed"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["good"] = verified("jane", "dev")
-				reviews.tokens["unnamed"] = verified("")
-				reviews.tokens["bad"] = &authenticationv1.TokenReviewStatus{Error: "[invalid bearer token, token lookup failed]"}
-				if diff := cmp.Diff(tt.want, authenticate(t, access.Authenticator, newRequest("/api/v1/pods?watch=1", tt.header))); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-				if diff := cmp.Diff(tt.reviewed, reviews.reviewed); diff != "" {
-					t.Errorf("reviews (-want +got):\n%s", diff)
-				}
-			})
-		})
+		t.Run(tt.name, part(run, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["good"] = verified("jane", "dev")
+			reviews.tokens["unnamed"] = verified("")
+			reviews.tokens["bad"] = &authenticationv1.TokenReviewStatus{Error: "[invalid bearer token, token lookup failed]"}
+			if diff := cmp.Diff(tt.want, authenticate(t, access.Authenticator, newRequest("/api/v1/pods?watch=1", tt.header))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.reviewed, reviews.reviewed); diff != "" {
+				t.Errorf("reviews (-want +got):\n%s", diff)
+			}
+		}))
 	}
 }
 
@@ -153,58 +149,54 @@ func TestTokenReviewsAreCachedForTheirTTL(t *testing.T) {
 		"refused with a reason": {Error: "[invalid bearer token, token lookup failed]"}, // as apiservers respond
 	}
 	for name, review := range reviews {
-		t.Run(name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"] = review
-				for i := range 4 {
-					authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
-					if n, _ := reviews.counts(); n != 1 {
-						t.Errorf("%d reviews within %v", n, time.Duration(i)*tokenTTL/4)
-					}
-					time.Sleep(tokenTTL / 4)
+		t.Run(name, part(run, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["a"] = review
+			for i := range 4 {
+				authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
+				if n, _ := reviews.counts(); n != 1 {
+					t.Errorf("%d reviews within %v", n, time.Duration(i)*tokenTTL/4)
 				}
-				reviews.tokens["a"] = verified("joe")
-				time.Sleep(time.Second)
-				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "joe" {
-					t.Errorf("after the TTL: %+v", got)
-				}
-				authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("b")))
-				if n, _ := reviews.counts(); n != 3 {
-					t.Errorf("%d reviews", n)
-				}
-				access.Authenticator.SetTokenTTL(tokenTTL / 8)
-				for range 2 {
-					authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("c")))
-					time.Sleep(tokenTTL / 4)
-				}
-				if n, _ := reviews.counts(); n != 5 {
-					t.Errorf("%d reviews, want two more after a shorter TTL was set", n)
-				}
-			})
-		})
+				time.Sleep(tokenTTL / 4)
+			}
+			reviews.tokens["a"] = verified("joe")
+			time.Sleep(time.Second)
+			if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "joe" {
+				t.Errorf("after the TTL: %+v", got)
+			}
+			authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("b")))
+			if n, _ := reviews.counts(); n != 3 {
+				t.Errorf("%d reviews", n)
+			}
+			access.Authenticator.SetTokenTTL(tokenTTL / 8)
+			for range 2 {
+				authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("c")))
+				time.Sleep(tokenTTL / 4)
+			}
+			if n, _ := reviews.counts(); n != 5 {
+				t.Errorf("%d reviews, want two more after a shorter TTL was set", n)
+			}
+		}))
 	}
 }
 
 func TestCallerIsUnauthenticatedWhileReviewsFail(t *testing.T) {
 	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"] = verified("jane")
-				reviews.breakWith(fault)
-				start := time.Now()
-				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated || !got.Unreviewed {
-					t.Errorf("got %+v", got)
-				}
-				if took := time.Since(start); took > 2*reviewTimeout {
-					t.Errorf("took %v", took)
-				}
-				reviews.breakWith(nil)
-				time.Sleep(failedPause)
-				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" {
-					t.Errorf("after recovery: %+v", got)
-				}
-			})
-		})
+		t.Run(name, part(run, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["a"] = verified("jane")
+			reviews.breakWith(fault)
+			start := time.Now()
+			if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated || !got.Unreviewed {
+				t.Errorf("got %+v", got)
+			}
+			if took := time.Since(start); took > 2*reviewTimeout {
+				t.Errorf("took %v", took)
+			}
+			reviews.breakWith(nil)
+			time.Sleep(failedPause)
+			if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" {
+				t.Errorf("after recovery: %+v", got)
+			}
+		}))
 	}
 }
 
@@ -247,7 +239,7 @@ func TestClientCertificatesAreVerified(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			run(t, ca, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			runWith(t, ca.trusted, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				reviews.tokens["joe's"] = verified("joe")
 				got := authenticate(t, access.Authenticator, withCerts(newRequest("/api/v1/pods", tt.header), tt.certs...))
 				if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -259,11 +251,9 @@ func TestClientCertificatesAreVerified(t *testing.T) {
 			})
 		})
 	}
-	t.Run("without a client CA", func(t *testing.T) {
-		run(t, nil, func(t *testing.T, _ *reviewAPI, access *Access) {
-			if got := authenticate(t, access.Authenticator, withCerts(newRequest("/api/v1/pods", nil), ca.sign(t, client("jane")))); got.Kind != request.Unauthenticated {
-				t.Errorf("got %+v", got)
-			}
-		})
-	})
+	t.Run("without a client CA", part(run, func(t *testing.T, _ *reviewAPI, access *Access) {
+		if got := authenticate(t, access.Authenticator, withCerts(newRequest("/api/v1/pods", nil), ca.sign(t, client("jane")))); got.Kind != request.Unauthenticated {
+			t.Errorf("got %+v", got)
+		}
+	}))
 }

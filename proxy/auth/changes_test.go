@@ -66,31 +66,29 @@ func (a *reviewAPI) revoke() {
 
 func TestChangeOfRBACObjectsInvalidatesReviews(t *testing.T) {
 	for _, resource := range []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"} {
-		t.Run(resource, func(t *testing.T) {
-			runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
-				notified := 0
-				stop := access.Notify(func() { notified++ })
-				allowed(t, access, "/api/v1/namespaces/x/pods")
-				reviews.revoke()
-				rbac.change(resource)
-				if allowed(t, access, "/api/v1/namespaces/x/pods") {
-					t.Error("allowed at once")
-				}
-				time.Sleep(settleTime + time.Millisecond)
-				synctest.Wait()
-				if notified != 1 {
-					t.Errorf("notified %d times", notified)
-				}
-				stop()
-				time.Sleep(longestPace)
-				rbac.change(resource)
-				time.Sleep(settleTime + time.Millisecond)
-				synctest.Wait()
-				if notified != 1 {
-					t.Error("notified after the end")
-				}
-			})
-		})
+		t.Run(resource, part(runRBAC, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+			notified := 0
+			stop := access.Notify(func() { notified++ })
+			allowed(t, access, "/api/v1/namespaces/x/pods")
+			reviews.revoke()
+			rbac.change(resource)
+			if allowed(t, access, "/api/v1/namespaces/x/pods") {
+				t.Error("allowed at once")
+			}
+			time.Sleep(settleTime + time.Millisecond)
+			synctest.Wait()
+			if notified != 1 {
+				t.Errorf("notified %d times", notified)
+			}
+			stop()
+			time.Sleep(longestPace)
+			rbac.change(resource)
+			time.Sleep(settleTime + time.Millisecond)
+			synctest.Wait()
+			if notified != 1 {
+				t.Error("notified after the end")
+			}
+		}))
 	}
 }
 

@@ -119,19 +119,20 @@ func verified(name string, groups ...string) *authenticationv1.TokenReviewStatus
 }
 
 // run runs a test of an Access for a fake apiserver, in a bubble of virtual time.
-func run(t *testing.T, ca *authority, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
+func run(t *testing.T, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
 	t.Helper()
-	runWith(t, func(o *AuthenticatorOptions) {
-		if ca != nil {
-			o.ClientCA = ca.provider()
-		}
-	}, test)
+	runWith(t, func(*AuthenticatorOptions) {}, test)
+}
+
+// part returns a part of a test for t.Run, which run or one of its kind runs.
+func part[F any](run func(*testing.T, F), test F) func(*testing.T) {
+	return func(t *testing.T) { run(t, test) }
 }
 
 // runAllowed runs a test of an Access whose caller "a" may read all, in group dev.
 func runAllowed(t *testing.T, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
 	t.Helper()
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane", "dev")
 		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 		test(t, reviews, access)
@@ -260,6 +261,9 @@ func client(name string, groups ...string) *x509.Certificate {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 }
+
+// trusted makes a the authority of client certificates.
+func (a *authority) trusted(o *AuthenticatorOptions) { o.ClientCA = a.provider() }
 
 func (a *authority) provider() func() *x509.CertPool {
 	roots := x509.NewCertPool()

@@ -31,20 +31,18 @@ func TestPathsAreForCallersWithTheRight(t *testing.T) {
 		"no reviews":         {token("a"), "/metrics", "internal error", 503},
 		"headers of a proxy": {http.Header{"X-Remote-User": {"prometheus"}}, "/metrics", "", 401},
 	} {
-		t.Run(name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"], reviews.tokens["b"] = verified("prometheus"), verified("jane")
-				reviews.allow = mayGet("/metrics")
-				reviews.fault = faults[row.fault]
-				served := false
-				h := access.WithPathAccess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
-				w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, row.path, nil)
-				maps.Copy(r.Header, row.header)
-				h.ServeHTTP(w, r)
-				if w.Code != row.code || served != (row.code == http.StatusOK) {
-					t.Errorf("%d, served %v", w.Code, served)
-				}
-			})
-		})
+		t.Run(name, part(run, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["a"], reviews.tokens["b"] = verified("prometheus"), verified("jane")
+			reviews.allow = mayGet("/metrics")
+			reviews.fault = faults[row.fault]
+			served := false
+			h := access.WithPathAccess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, row.path, nil)
+			maps.Copy(r.Header, row.header)
+			h.ServeHTTP(w, r)
+			if w.Code != row.code || served != (row.code == http.StatusOK) {
+				t.Errorf("%d, served %v", w.Code, served)
+			}
+		}))
 	}
 }

@@ -32,7 +32,7 @@ func flood(t *testing.T, a *Authenticator, n int, address string) (wait func()) 
 }
 
 func TestFloodOfUnknownTokensLeavesPlacesToKnownCallers(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")
 		authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
 		time.Sleep(3 * tokenTTL) // the result cannot be used any more
@@ -54,7 +54,7 @@ func TestFloodOfUnknownTokensLeavesPlacesToKnownCallers(t *testing.T) {
 
 // A flood of ever new rejected tokens displaces none that are known to be good.
 func TestRejectedTokensDisplaceNoGoodOnes(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")
 		authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
 		kept := access.Authenticator.tokens.reviews
@@ -134,7 +134,7 @@ func floodAccess(t *testing.T, a *Access, tok string, n int) (wait func()) {
 }
 
 func TestUnknownAccessesOfAUserLeavePlacesToOthers(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"], reviews.tokens["b"] = verified("jane"), verified("joe")
 		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 		authenticated(t, access, newRequest("/api/v1/pods", token("a")))
@@ -161,7 +161,7 @@ func TestUnknownAccessesOfAUserLeavePlacesToOthers(t *testing.T) {
 
 // Passed instead, it would cost the apiserver as much.
 func TestUnknownTokenWithoutAPlaceIsRefused(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		released := make(chan struct{})
 		reviews.breakWith(hangs(released))
 		queue := access.Authenticator.tokens.reviews.queue
@@ -181,7 +181,7 @@ func TestUnknownTokenWithoutAPlaceIsRefused(t *testing.T) {
 
 // Other callers can share the address, behind a load balancer or by address translation: they wait their turn.
 func TestATokenWaitsForThoseOfItsAddressAndOthersDoNot(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"], reviews.tokens["b"] = verified("jane"), verified("joe")
 		reviews.mu.Lock()
 		reviews.delay = 10 * time.Millisecond

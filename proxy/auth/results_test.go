@@ -16,7 +16,7 @@ import (
 
 // Who was rejected may be known by now, so that only a review can say that it is not.
 func TestNegativeResultsEndWithTheirTTL(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		if _, err := access.Authenticator.authenticateToken(newRequest("/api/v1/pods", token("a"))); unavailable(err) {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 
 // Each of these reviews has a selector of the largest size.
 func TestResultsOfReviewsAreBoundedInBytes(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")
 		long := strings.Repeat("x", 8000)
 		for i := range 300 {
@@ -54,7 +54,7 @@ func hangs(released chan struct{}) func(http.ResponseWriter, *http.Request) {
 
 // Concurrent requests share a review. A flood of them that is reset at once (CVE-2023-44487) must not leave it behind.
 func TestSharedReviewIsCanceledWhenItsCallersLeave(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		canceled := make(chan bool, 50)
 		reviews.breakWith(func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
@@ -96,32 +96,30 @@ func TestSharedReviewIsCanceledWhenItsCallersLeave(t *testing.T) {
 func TestPositiveResultsHoldForOneMoreTTLWhileReviewsFail(t *testing.T) {
 	slow := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request){"unreachable": faults["closes the connection"], "slow": slow} {
-		t.Run(name, func(t *testing.T) {
-			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				if !allowed(t, access, "/api/v1/pods") {
-					t.Fatal("not allowed")
-				}
-				reviews.breakWith(fault)
-				time.Sleep(tokenTTL + tokenTTL/2)
-				start := time.Now()
-				if !allowed(t, access, "/api/v1/pods") {
-					t.Error("not allowed any more")
-				}
-				if took := time.Since(start); took > 2*stalePatience {
-					t.Errorf("took %v", took)
-				}
-				time.Sleep(tokenTTL)
-				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
-					t.Errorf("after two TTLs: %+v", got)
-				}
-			})
-		})
+		t.Run(name, part(runAllowed, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			if !allowed(t, access, "/api/v1/pods") {
+				t.Fatal("not allowed")
+			}
+			reviews.breakWith(fault)
+			time.Sleep(tokenTTL + tokenTTL/2)
+			start := time.Now()
+			if !allowed(t, access, "/api/v1/pods") {
+				t.Error("not allowed any more")
+			}
+			if took := time.Since(start); took > 2*stalePatience {
+				t.Errorf("took %v", took)
+			}
+			time.Sleep(tokenTTL)
+			if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
+				t.Errorf("after two TTLs: %+v", got)
+			}
+		}))
 	}
 }
 
 // Otherwise known callers ask an apiserver that fails as often as they read.
 func TestReviewThatFailedIsNotRepeatedAtOnce(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")
 		read := func() identity {
 			return authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
@@ -159,7 +157,7 @@ func TestReviewThatFailedIsNotRepeatedAtOnce(t *testing.T) {
 // The apiserver may have answered a review that runs before it rejected the token.
 func TestForgottenTokenIsReviewedAgain(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"after its review": 0, "while it is reviewed": time.Second} {
-		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 			reviews.tokens["a"], reviews.delay = verified("jane"), delay
 			var before sync.WaitGroup
 			before.Go(func() { authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))) })

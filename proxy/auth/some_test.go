@@ -97,16 +97,14 @@ func TestReviewsOfAReadHaveNoSelectors(t *testing.T) {
 func TestReviewThatFailsOrUnknownRoleBindingsFailTheWholeRead(t *testing.T) {
 	const unknown = "role bindings are unknown"
 	for _, name := range append(slices.Collect(maps.Keys(faults)), unknown) {
-		t.Run(name, func(t *testing.T) {
-			runSome(t, func(t *testing.T, reviews *reviewAPI, access *Access, _ *rules) {
-				authenticated(t, access, newRequest("/api/v1/pods", token("a")))
-				reviews.breakWith(faults[name])
-				access.Authorizer.changes.bindings.complete = name != unknown
-				if _, read, err := access.someOf(t, "/api/v1/pods", asks); err == nil {
-					t.Errorf("shows %v", read)
-				}
-			})
-		})
+		t.Run(name, part(runSome, func(t *testing.T, reviews *reviewAPI, access *Access, _ *rules) {
+			authenticated(t, access, newRequest("/api/v1/pods", token("a")))
+			reviews.breakWith(faults[name])
+			access.Authorizer.changes.bindings.complete = name != unknown
+			if _, read, err := access.someOf(t, "/api/v1/pods", asks); err == nil {
+				t.Errorf("shows %v", read)
+			}
+		}))
 	}
 }
 
@@ -122,27 +120,25 @@ func TestWatchOfSomeNamespacesEndsWhenTheyChange(t *testing.T) {
 		"all":      {inNamespaces("", "a", "b", "c"), apierrors.IsResourceExpired},
 		"none":     {inNamespaces(), apierrors.IsForbidden},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runSome(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
-				r, read, err := access.someOf(t, "/api/v1/pods?watch=1", asks)
-				if err != nil {
-					t.Fatal(err)
-				}
-				reviews.mu.Lock()
-				reviews.allow = tt.allow
-				reviews.mu.Unlock()
-				rbac.change("roles")
-				time.Sleep(3 * longestPace)
-				synctest.Wait()
-				denied, err := access.StillAllowed(r, read)
-				switch {
-				case err != nil:
-					t.Error(err)
-				case tt.want == nil && denied != nil, tt.want != nil && (denied == nil || !tt.want(denied)):
-					t.Errorf("ends with %v", denied)
-				}
-			})
-		})
+		t.Run(name, part(runSome, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+			r, read, err := access.someOf(t, "/api/v1/pods?watch=1", asks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reviews.mu.Lock()
+			reviews.allow = tt.allow
+			reviews.mu.Unlock()
+			rbac.change("roles")
+			time.Sleep(3 * longestPace)
+			synctest.Wait()
+			denied, err := access.StillAllowed(r, read)
+			switch {
+			case err != nil:
+				t.Error(err)
+			case tt.want == nil && denied != nil, tt.want != nil && (denied == nil || !tt.want(denied)):
+				t.Errorf("ends with %v", denied)
+			}
+		}))
 	}
 }
 

@@ -27,26 +27,24 @@ func TestLastVerdictsHoldForReadsOfAnyVersionWhileTheAPIServerCannotBeAsked(t *t
 		"the most recent, for one TTL":    {"/api/v1/pods", allowTTL + time.Second, false, true},
 		"any version, never asked before": {"/api/v1/nodes?resourceVersion=0", time.Second, false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				access.SetStaleFor(staleFor)
-				for _, known := range []string{"/api/v1/pods", "/api/v1/pods?watch=1"} {
-					if !allowed(t, access, known) {
-						t.Fatal("not allowed")
-					}
+		t.Run(name, part(runAllowed, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			access.SetStaleFor(staleFor)
+			for _, known := range []string{"/api/v1/pods", "/api/v1/pods?watch=1"} {
+				if !allowed(t, access, known) {
+					t.Fatal("not allowed")
 				}
-				reviews.breakWith(faults["internal error"])
-				if row.changes {
-					access.Authorizer.changes.happened()
+			}
+			reviews.breakWith(faults["internal error"])
+			if row.changes {
+				access.Authorizer.changes.happened()
+			}
+			time.Sleep(row.after)
+			for range 3 { // a review that fails is not repeated at once
+				if got := allowed(t, access, row.url); got != row.want {
+					t.Errorf("allowed: %v", got)
 				}
-				time.Sleep(row.after)
-				for range 3 { // a review that fails is not repeated at once
-					if got := allowed(t, access, row.url); got != row.want {
-						t.Errorf("allowed: %v", got)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 

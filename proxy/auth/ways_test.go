@@ -105,7 +105,7 @@ func TestCallersWithoutCredentialsAreAnonymousIfThatIsOn(t *testing.T) {
 
 // The apiserver would not see the certificate and take the caller for anonymous, whatever else there is but a token.
 func TestInvalidCertificateIsAnswered401(t *testing.T) {
-	run(t, newAuthority(t), func(t *testing.T, _ *reviewAPI, access *Access) {
+	runWith(t, newAuthority(t).trusted, func(t *testing.T, _ *reviewAPI, access *Access) {
 		for name, header := range map[string]http.Header{
 			"alone": nil, "basic": {"Authorization": {"Basic YTpi"}}, "no token": {"Authorization": {"Bearer "}},
 			"a space too many": {"Authorization": {"Bearer  a"}}, "a protocol": {"Sec-Websocket-Protocol": {"x"}},
@@ -124,7 +124,7 @@ func TestInvalidCertificateIsAnswered401(t *testing.T) {
 // A chain of decoy certificates takes half a second to verify.
 func TestCertificatesAreVerifiedOncePerConnection(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
-	run(t, ca, func(t *testing.T, _ *reviewAPI, access *Access) {
+	runWith(t, ca.trusted, func(t *testing.T, _ *reviewAPI, access *Access) {
 		ctx := ConnContext(t.Context(), nil)
 		verified := connectionFrom(ctx)
 		names := func(certs ...*x509.Certificate) string {
@@ -184,42 +184,40 @@ func TestCallerThatImpersonatesByTokenReadsAsTheImpersonatedUser(t *testing.T) {
 		"may not impersonate this user": {"boss", "root", "/api/v1/pods", false},
 		"may not impersonate":           {"jane", "boss", "/api/v1/pods", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["boss"], reviews.tokens["jane"] = verified("boss"), verified("jane")
-				reviews.allow = mayImpersonate
-				r := authenticated(t, access, newRequest(row.path, impersonating(row.token, row.impersonates)))
-				if got := access.Allowed(r, readOf(t, r)); got != row.want {
-					t.Errorf("allowed: %v", got)
-				}
-				if as := request.From(r.Context()).Impersonated; (as != nil && as.GetName() == row.impersonates) != row.want {
-					t.Errorf("the logs name %v", as)
-				}
-				if r.Header.Get("Impersonate-User") == "" {
-					t.Error("a forwarded request would not impersonate")
-				}
-				if !row.want {
-					return
-				}
-				denied, err := access.StillAllowed(r, readOf(t, r))
-				if denied != nil || err != nil {
-					t.Errorf("the watch ends: %v, %v", denied, err)
-				}
-				reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "jane" }
-				access.Authorizer.changes.happened() // as access rules do; a TTL ends it in TestRecheckRepeatsTheImpersonation
-				if access.Allowed(r, readOf(t, r)) {
-					t.Error("allowed after the right to impersonate is revoked")
-				}
-				if denied, _ = access.StillAllowed(r, readOf(t, r)); denied == nil || denied.Status().Code != http.StatusForbidden {
-					t.Errorf("the right to impersonate is revoked: %v", denied)
-				}
-			})
-		})
+		t.Run(name, part(run, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["boss"], reviews.tokens["jane"] = verified("boss"), verified("jane")
+			reviews.allow = mayImpersonate
+			r := authenticated(t, access, newRequest(row.path, impersonating(row.token, row.impersonates)))
+			if got := access.Allowed(r, readOf(t, r)); got != row.want {
+				t.Errorf("allowed: %v", got)
+			}
+			if as := request.From(r.Context()).Impersonated; (as != nil && as.GetName() == row.impersonates) != row.want {
+				t.Errorf("the logs name %v", as)
+			}
+			if r.Header.Get("Impersonate-User") == "" {
+				t.Error("a forwarded request would not impersonate")
+			}
+			if !row.want {
+				return
+			}
+			denied, err := access.StillAllowed(r, readOf(t, r))
+			if denied != nil || err != nil {
+				t.Errorf("the watch ends: %v, %v", denied, err)
+			}
+			reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "jane" }
+			access.Authorizer.changes.happened() // as access rules do; a TTL ends it in TestRecheckRepeatsTheImpersonation
+			if access.Allowed(r, readOf(t, r)) {
+				t.Error("allowed after the right to impersonate is revoked")
+			}
+			if denied, _ = access.StillAllowed(r, readOf(t, r)); denied == nil || denied.Status().Code != http.StatusForbidden {
+				t.Errorf("the right to impersonate is revoked: %v", denied)
+			}
+		}))
 	}
 }
 
 func TestLongSelectorsOfCallersWhoImpersonateAreParsedInTurns(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	run(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["boss"], reviews.allow = verified("boss"), mayImpersonate
 		path := "/api/v1/pods?fieldSelector=" + strings.Repeat("a,", 400) + "a"
 		r := authenticated(t, access, newRequest(path, impersonating("boss", "jane")))
@@ -248,7 +246,7 @@ func TestLongSelectorsOfCallersWhoImpersonateAreParsedInTurns(t *testing.T) {
 // A watch of a caller that impersonates by certificate outlives rechecks.
 func TestRecheckRepeatsTheImpersonation(t *testing.T) {
 	ca := newAuthority(t)
-	run(t, ca, func(t *testing.T, reviews *reviewAPI, access *Access) {
+	runWith(t, ca.trusted, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.allow = mayImpersonate
 		var got *http.Request
 		next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })
@@ -277,7 +275,7 @@ func TestImpersonationThatIsNotAllowedOrNotReviewedIsRefused(t *testing.T) {
 	ca, denied := newAuthority(t), "denied"
 	for _, name := range append(slices.Collect(maps.Keys(faults)), denied) {
 		t.Run(name, func(t *testing.T) {
-			run(t, ca, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			runWith(t, ca.trusted, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				reviews.fault = faults[name]
 				next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request passes") })
 				r := withCerts(newRequest("/api/v1/pods", http.Header{"Impersonate-User": {"jane"}}), ca.sign(t, client("boss")))
