@@ -55,7 +55,6 @@ func TestStreamsArriveAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// TestEmptyStreamKeepsItsFraming: a stream that ends before its first byte has no Content-Length.
 // The apiserver compresses streaming lists for clients that accept it, as all programs with client-go do.
 func TestPassedWatchEndsBetweenEventsAlthoughItsClientAcceptsGzip(t *testing.T) {
 	watch := request.NewPassedWatch(false)
@@ -79,6 +78,7 @@ func TestPassedWatchEndsBetweenEventsAlthoughItsClientAcceptsGzip(t *testing.T) 
 	}
 }
 
+// TestEmptyStreamKeepsItsFraming: a stream that ends before its first byte has no Content-Length.
 func TestEmptyStreamKeepsItsFraming(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() }
 	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {

@@ -52,21 +52,13 @@ func TestPassedWatchTellsHowItEnded(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, PassedWatch: watch, Handler: handler})
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Gateway.URL+"/api/v1/pods?watch=1", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp, err := e.Client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
+			resp := e.Do(t, e.NewRequest(t, http.MethodGet, "/api/v1/pods?watch=1", nil, nil).WithContext(ctx))
 			if _, err := io.ReadFull(resp.Body, make([]byte, len("{}\n"))); err != nil {
 				t.Fatal(err)
 			}
 			row.happens(e, watch, leave, end)
 			_, _ = io.Copy(io.Discard, resp.Body)
-			if got := (<-e.Ended).Outcome.End; got != row.want {
+			if got := e.End(t).Outcome.End; got != row.want {
 				t.Errorf("the watch has ended as %q", got)
 			}
 		})
@@ -115,10 +107,7 @@ func TestPassedWatchOfAnExpiredVersionHasExpired(t *testing.T) {
 					}
 				}
 				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, PassedWatch: request.NewPassedWatch(false), Handler: handler})
-				resp, err := e.Client.Get(e.Gateway.URL + "/api/v1/pods?watch=1")
-				if err != nil {
-					t.Fatal(err)
-				}
+				resp := e.Get(t, "/api/v1/pods?watch=1", nil)
 				body := io.Reader(resp.Body)
 				if first == "client" {
 					body = io.LimitReader(body, int64(len(row.body)))
@@ -127,7 +116,7 @@ func TestPassedWatchOfAnExpiredVersionHasExpired(t *testing.T) {
 					t.Fatalf("%q, %v", read, err)
 				}
 				resp.Body.Close()
-				if got := (<-e.Ended).Outcome.End; got != row.want {
+				if got := e.End(t).Outcome.End; got != row.want {
 					t.Errorf("the watch has ended as %q, want %q", got, row.want)
 				}
 			})
@@ -141,12 +130,8 @@ func TestPassedWatchThatNeverBeganHasNotEnded(t *testing.T) {
 		"no response": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, PassedWatch: request.NewPassedWatch(false), Handler: handler})
-		resp, err := e.Client.Get(e.Gateway.URL + "/api/v1/pods?watch=1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if got := (<-e.Ended).Outcome.End; got != "" {
+		e.Get(t, "/api/v1/pods?watch=1", nil)
+		if got := e.End(t).Outcome.End; got != "" {
 			t.Errorf("%s: the watch has ended as %q", name, got)
 		}
 	}
