@@ -134,6 +134,9 @@ func TestFinishedRequestIsLoggedWithItsFields(t *testing.T) {
 				t.Error("no duration")
 			}
 			delete(got, "duration")
+			if n, _ := testutil.GatherAndCount(a.registry, "sluice_transcoded_requests_total"); (n == 1) != (tt.want["transcoded"] == true) {
+				t.Errorf("%d transcoded requests are counted", n)
+			}
 			want := maps.Clone(always)
 			maps.Copy(want, tt.want)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -143,20 +146,7 @@ func TestFinishedRequestIsLoggedWithItsFields(t *testing.T) {
 	}
 }
 
-func TestWatchIsLoggedWhenItOpens(t *testing.T) {
-	for code, want := range map[int][]string{http.StatusOK: {"watch opened", "request"}, http.StatusGone: {"request"}} {
-		var messages []string
-		a, _ := respond("GET", "/api/v1/pods?watch=1", nil, false, forwarded(code))
-		for _, e := range a.log.All() {
-			messages = append(messages, e.Message)
-		}
-		if diff := cmp.Diff(want, messages); diff != "" {
-			t.Errorf("code %d (-want +got):\n%s", code, diff)
-		}
-	}
-}
-
-// The line of a watch, the metric and the list of the last requests tell how it has ended. A watch that failed is in the list of
+// A watch is logged when it opens. Its line at the end, the metric and the list of the last requests tell how it has ended. A watch that failed is in the list of
 // failures, although its code is 200.
 func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
 	for _, end := range request.WatchEnds {
@@ -165,8 +155,8 @@ func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
 			info.Outcome.End = end
 		})
 		lines := a.log.All()
-		if got := lines[len(lines)-1].ContextMap()["end"]; got != string(end) {
-			t.Errorf("%s: logged as %v", end, got)
+		if len(lines) != 2 || lines[0].Message != "watch opened" || lines[1].Message != "request" || lines[1].ContextMap()["end"] != string(end) {
+			t.Errorf("%s: logged as %v", end, lines)
 		}
 		want := map[string]float64{string(end) + " upstream": 1}
 		if got := counts(t, a.registry, "sluice_watch_ends_total", "source", "end"); !maps.Equal(got, want) {
@@ -179,6 +169,9 @@ func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
 		if last := a.kept.Last(class, nil, false); len(last) == 0 || last[0].End != string(end) {
 			t.Errorf("%s: kept %+v", end, last)
 		}
+	}
+	if a, _ := respond("GET", "/api/v1/pods?watch=1", nil, false, forwarded(http.StatusGone)); a.log.FilterMessage("watch opened").Len() > 0 {
+		t.Error("a watch that is refused opens")
 	}
 }
 
@@ -354,16 +347,6 @@ func TestLongRunningRequestsHaveNoDuration(t *testing.T) {
 		if got := counts(t, a.registry, "sluice_current_inflight_requests", "request_kind"); !maps.Equal(got, want) {
 			t.Errorf("%s %s: running %v, want %v", tt.method, tt.target, got, want)
 		}
-	}
-}
-
-func TestTranscodedRequestsAreCountedByFormat(t *testing.T) {
-	a, _ := respond("GET", "/api/v1/pods", nil, false, func(w http.ResponseWriter, info *request.Info) {
-		info.Outcome = request.Outcome{Source: request.SourceUpstream, Format: "cbor", Transcoded: true}
-		w.WriteHeader(http.StatusOK)
-	})
-	if n, _ := testutil.GatherAndCount(a.registry, "sluice_transcoded_requests_total"); n != 1 {
-		t.Errorf("%d series, want 1", n)
 	}
 }
 

@@ -60,35 +60,27 @@ func TestConnectionsAndWatchesEndAfterShutdownDelay(t *testing.T) {
 	})
 }
 
-func TestRequestsAreCutAfterGrace(t *testing.T) {
-	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		code := make(chan int)
-		go func() { code <- e.get(t, "/never") }()
-		synctest.Wait()
-		e.shutdown()
-		<-code
-		<-e.stopped
-		if e.took != drain.Delay.Duration+drain.Grace.Duration || !e.logged(cutMessage) {
-			t.Errorf("shutdown took %v, want %v; %s was logged: %v", e.took, drain.Delay.Duration+drain.Grace.Duration, cutMessage, e.logged(cutMessage))
-		}
-	})
-}
-
-func TestServeReturnsAlthoughHandlersIgnoreTheCut(t *testing.T) {
-	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		release := make(chan struct{})
-		e.gateway.handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })
-		done := make(chan int)
-		go func() { done <- e.get(t, "/stuck") }()
-		synctest.Wait()
-		e.shutdown()
-		<-e.stopped
-		if want := drain.Delay.Duration + drain.Grace.Duration + cutTimeout; e.took != want {
-			t.Errorf("shutdown took %v, want %v", e.took, want)
-		}
-		close(release)
-		<-done
-	})
+func TestRequestsAreCutAfterGraceAndLeftIfTheyIgnoreIt(t *testing.T) {
+	for ignored, want := range map[bool]time.Duration{
+		false: drain.Delay.Duration + drain.Grace.Duration, true: drain.Delay.Duration + drain.Grace.Duration + cutTimeout,
+	} {
+		run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+			release := make(chan struct{})
+			if ignored {
+				e.gateway.handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })
+			}
+			done := make(chan int)
+			go func() { done <- e.get(t, "/never") }()
+			synctest.Wait()
+			e.shutdown()
+			<-e.stopped
+			if e.took != want || !e.logged(cutMessage) {
+				t.Errorf("ignored %v: shutdown took %v, want %v; %s was logged: %v", ignored, e.took, want, cutMessage, e.logged(cutMessage))
+			}
+			close(release)
+			<-done
+		})
+	}
 }
 
 func TestUpgradedConnectionsAreClosedAfterGrace(t *testing.T) {
@@ -255,35 +247,27 @@ func TestWatchesAreRefusedOnceTheyHaveToEnd(t *testing.T) {
 	})
 }
 
-// http.Server.Shutdown waits a second for HTTP/2 connections, although they are idle.
-func TestIdleConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
-	run(t, drainOf(0, 20*time.Second), fakeAPIServer, func(t *testing.T, e *env) {
-		resp, err := e.client.Get("https://sluice/version") // which keeps its connection
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		synctest.Wait()
-		e.shutdown()
-		<-e.stopped
-		if e.took > 3*idleFor {
-			t.Errorf("shutdown took %v", e.took)
-		}
-	})
-}
-
-// http.Server.Shutdown waits five seconds for the first request of a connection.
-func TestUnusedConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
-	run(t, drainOf(0, 20*time.Second), fakeAPIServer, func(t *testing.T, e *env) {
-		conn := e.dialTLS(t, "http/1.1")
-		defer conn.Close()
-		synctest.Wait()
-		e.shutdown()
-		<-e.stopped
-		if e.took > 2*time.Second {
-			t.Errorf("shutdown took %v", e.took)
-		}
-	})
+// http.Server.Shutdown waits a second for HTTP/2 connections, although they are idle, and five for the first request of one.
+func TestConnectionsWithoutRequestsDoNotHoldUpTheShutdown(t *testing.T) {
+	for name, most := range map[string]time.Duration{"idle": 3 * idleFor, "unused": 2 * time.Second} {
+		run(t, drainOf(0, 20*time.Second), fakeAPIServer, func(t *testing.T, e *env) {
+			if name == "idle" {
+				resp, err := e.client.Get("https://sluice/version") // which keeps its connection
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+			} else {
+				defer e.dialTLS(t, "http/1.1").Close()
+			}
+			synctest.Wait()
+			e.shutdown()
+			<-e.stopped
+			if e.took > most {
+				t.Errorf("%s: shutdown took %v", name, e.took)
+			}
+		})
+	}
 }
 
 func TestServeFailsWithItsListener(t *testing.T) {
