@@ -133,6 +133,34 @@ func TestRapidResetEndsTheConnection(t *testing.T) {
 	})
 }
 
+// CVE-2023-45288, CONTINUATION flood: a header that never ends must end the connection.
+func TestContinuationFloodEndsTheConnection(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t)
+		done := make(chan ended, 1)
+		go func() { done <- c.read(0) }()
+		block := c.encode("/version")
+		if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true}); err != nil {
+			t.Fatal(err)
+		}
+		sent, limit := 0, 4*int(e.gateway.options.Config.Limits.HeaderBytes)
+		for i := 0; sent < 10*limit; i++ {
+			c.header.Reset()
+			_ = c.hpack.WriteField(hpack.HeaderField{Name: fmt.Sprintf("x-%d", i), Value: strings.Repeat("x", 8<<10), Sensitive: true})
+			if c.WriteContinuation(1, false, c.header.Bytes()) != nil {
+				break
+			}
+			sent += c.header.Len()
+		}
+		if end := <-done; !end.goAway && end.err == nil {
+			t.Errorf("ended with %+v", end)
+		}
+		if sent > limit {
+			t.Errorf("the server read %d bytes of a header", sent)
+		}
+	})
+}
+
 // The server makes room for a whole frame as soon as it has its header of nine bytes.
 func TestLongFrameEndsTheConnection(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
