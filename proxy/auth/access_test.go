@@ -343,7 +343,7 @@ func TestWhatIsLearnedIsNoMoreThanTheApiserverHasAllowed(t *testing.T) {
 		header         http.Header
 		allowed, asked string
 	}{
-		// Who may impersonate whom is reviewed apart from what the impersonated user may read.
+		// The right to impersonate has a review of its own, beside the read of the impersonated user.
 		"impersonation": {impersonating("a", "joe"), "/api/v1/namespaces/x/pods/y", "/api/v1/namespaces/x/pods/y"},
 		// Reviews have no requirements of some operators, so that they are of more.
 		"some pods": {token("a"), watch + "&labelSelector=weight%3E5", watch},

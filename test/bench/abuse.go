@@ -42,9 +42,8 @@ func (w *world) isolate(t *target, others ...*target) {
 	pin(false, t.proc)
 }
 
-// abusive measures the lists of many users, who each have a token and an open watch, without and with one user who lists
-// far more often than the others, and all pods instead of those of a node, at the apiserver and at a Sluice with default
-// limits.
+// abusive measures lists of many users, alone and beside one abuser, at the apiserver and at a Sluice with default limits.
+// Each user has a token, an open watch, and lists the pods of one node.
 func (w *world) abusive(ctx context.Context, r *report) {
 	tokens := w.podReaders(ctx, w.users+1)
 	w.withCachedPods(ctx, harness.SluiceOptions{}, func(limited *target) {
@@ -86,7 +85,7 @@ func withBearer(token, path string) harness.Request {
 	return harness.Request{Path: path, Header: http.Header{"Authorization": {"Bearer " + token}, "Accept": {protobufType}}}
 }
 
-// abuser is the user who lists all pods a hundred times as often as others list those of a node.
+// abuser lists all pods, a hundred times as often as another user lists the pods of a node.
 var abuser = abuse.Attack{Name: "abusive", What: "lists of all pods, 3.3 times a second", Attacker: lister(listEvery / 100)}
 
 // lister starts a list of all pods again and again, whether those before have ended or not.

@@ -41,10 +41,10 @@ const (
 
 func namespaceName(i int) string { return fmt.Sprintf("bench-%d", i) }
 
-// namespaceSize returns the number of pods in the i-th of so many namespaces.
+// namespaceSize returns the number of pods in the i-th namespace.
 func namespaceSize(pods, namespaces, i int) int { return (pods + namespaces - 1 - i) / namespaces }
 
-// pods returns n pods in so many namespaces, which it creates. The first pods of a namespace are the same for every number.
+// pods returns namespaces and n pods in them. The first pods of a namespace are the same for every n.
 func pods(n, namespaces int) population {
 	return population{
 		resource: "pods", path: "/api/v1/pods", prefix: "/registry/pods/", count: n,

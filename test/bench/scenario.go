@@ -98,7 +98,7 @@ func (s *sample) cost(target string) time.Duration {
 	return s.cpu[target]
 }
 
-// counts returns the sources of all rounds, and what proved the state.
+// counts returns the sources and the proofs of all rounds.
 func counts(all []*sample) (sources, proofs tally) {
 	sources, proofs = tally{}, tally{}
 	for _, s := range all {

@@ -60,7 +60,7 @@ func withWorld(ctx context.Context, o *options, of setting, do func(*world)) {
 	for _, p := range of.objects {
 		p.load(ctx, w.plane)
 	}
-	if of.scaled { // the memory of the control plane must not include what creating so many objects takes
+	if of.scaled { // a new control plane has no garbage of the creation in its memory
 		stopped(w.plane.Stop())
 		w.startPlane()
 	} else {

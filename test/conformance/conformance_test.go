@@ -32,7 +32,7 @@ func TestResponsesEqualTheApiserver(t *testing.T) {
 
 func testRows(t *testing.T) { runRows(t, "testdata/rows/*.yaml", variables, apiserver, sluice) }
 
-// runRows checks the rows of files, but those of confirmed states.
+// runRows checks the rows of the files that match a pattern, except rows of confirmed states.
 func runRows(t *testing.T, pattern string, variables *strings.Replacer, apiserver, sluice server) {
 	t.Helper()
 	rows, err := Load(pattern)

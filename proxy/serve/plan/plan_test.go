@@ -242,7 +242,7 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 	}
 }
 
-// The apiserver's own features are served without those of the configuration.
+// Features of the apiserver need no feature of the configuration.
 func TestPlanFollowsTheFormatAndTheFeatures(t *testing.T) {
 	const (
 		list  = "/apis/ex.io/v1/foos?resourceVersion=0"
