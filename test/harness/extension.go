@@ -24,9 +24,7 @@ func (c *ControlPlane) StartExtension(t testing.TB, group string, h http.Handler
 	namespace := c.Namespace(t)
 	service := fmt.Sprintf( // endpoints must not be on loopback
 		`{"metadata":{"name":"extension"},"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port)
-	if err := c.Create(t.Context(), "/api/v1/namespaces/"+namespace+"/services", service); err != nil {
-		t.Fatal(err)
-	}
+	c.MustCreate(t, "/api/v1/namespaces/"+namespace+"/services", service)
 	return fmt.Sprintf(`{"group":%q,"version":"v1","groupPriorityMinimum":100,"versionPriority":100,"insecureSkipTLSVerify":true,
 		"service":{"namespace":%q,"name":"extension","port":%s}}`, group, namespace, port)
 }
@@ -35,9 +33,7 @@ func (c *ControlPlane) StartExtension(t testing.TB, group string, h http.Handler
 func (c *ControlPlane) Aggregate(t testing.TB, group string, h http.Handler) {
 	t.Helper()
 	admin, spec := c.Raw("admin"), c.StartExtension(t, group, h)
-	if err := c.Create(t.Context(), APIServices, fmt.Sprintf(`{"metadata":{"name":"v1.%s"},"spec":%s}`, group, spec)); err != nil {
-		t.Fatal(err)
-	}
+	c.MustCreate(t, APIServices, fmt.Sprintf(`{"metadata":{"name":"v1.%s"},"spec":%s}`, group, spec))
 	t.Cleanup(func() {
 		if _, err := admin.Write(context.WithoutCancel(t.Context()), http.MethodDelete, APIServices+"/v1."+group, ""); err != nil {
 			t.Error(err)

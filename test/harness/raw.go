@@ -50,6 +50,17 @@ func NewRawClient(cfg *rest.Config) (*RawClient, error) {
 	return &RawClient{base: cfg.Host, token: cfg.BearerToken, h1: h1, h2: h2}, nil
 }
 
+// RawClientFor is NewRawClient for a test, at whose end it closes idle connections.
+func RawClientFor(t testing.TB, cfg *rest.Config) *RawClient {
+	t.Helper()
+	r, err := NewRawClient(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
 // rawClient returns a client that uses one protocol, follows no redirects and requests no compression.
 func rawClient(cfg *rest.Config, protocol func(*http.Protocols)) (*http.Client, error) {
 	tlsConfig, err := rest.TLSConfigFor(cfg)
@@ -129,6 +140,35 @@ func (r *RawClient) AwaitStatus(t testing.TB, status int, q Request) {
 		}
 		return err
 	})
+}
+
+// Must sends a request as Write does. An error ends the test.
+func (r *RawClient) Must(t testing.TB, method, path, object string) *Response {
+	t.Helper()
+	a, err := r.Write(t.Context(), method, path, object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// MustOpen is Open for a test, which an error ends. The body is closed when the test ends.
+func (r *RawClient) MustOpen(t testing.TB, q Request) *http.Response {
+	t.Helper()
+	resp, err := r.Open(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// MustCreate is Create for a test, which an error ends.
+func (c *ControlPlane) MustCreate(t testing.TB, path, object string) {
+	t.Helper()
+	if err := c.Create(t.Context(), path, object); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Create creates an object, unless it is there, as soon as the apiserver serves its resource.
