@@ -35,30 +35,17 @@ func (c *caller) client(t *testing.T, cfg *rest.Config) *harness.RawClient {
 	if c.config != nil {
 		c.config(cfg)
 	}
-	raw, err := harness.NewRawClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(raw.Close)
-	return raw
+	return harness.RawClientFor(t, cfg)
 }
 
 // impersonating returns the headers by which a caller acts for a user.
 func impersonating(name string, groups ...string) http.Header {
-	h := http.Header{"Impersonate-User": {name}}
-	if len(groups) > 0 {
-		h["Impersonate-Group"] = groups
-	}
-	return h
+	return http.Header{"Impersonate-User": {name}, "Impersonate-Group": groups}
 }
 
 // remote returns the headers by which the front proxy names a user.
 func remote(name string, groups ...string) http.Header {
-	h := http.Header{"X-Remote-User": {name}}
-	if len(groups) > 0 {
-		h["X-Remote-Group"] = groups
-	}
-	return h
+	return http.Header{"X-Remote-User": {name}, "X-Remote-Group": groups}
 }
 
 func byFrontProxy(cfg *rest.Config) {
@@ -70,12 +57,6 @@ func byFrontProxy(cfg *rest.Config) {
 // withToken authenticates by a token.
 func withToken(token string) func(*rest.Config) {
 	return func(cfg *rest.Config) { cfg.BearerToken = token }
-}
-
-// serviceAccountToken returns a token of the service account sa.
-func serviceAccountToken(t *testing.T, namespace string, audiences ...string) string {
-	t.Helper()
-	return accountToken(t, namespace, "sa", audiences...)
 }
 
 // accountToken returns a token of a service account.
@@ -100,9 +81,9 @@ func callers(t *testing.T) []caller {
 		{name: "anonymous", known: true, as: harness.Anonymous},
 		{name: "anonymous with headers of a front proxy", known: true, as: harness.Anonymous, header: remote("by-cluster")},
 		{name: "rejected token", as: "reader", config: withToken("x")},
-		{name: "service account", known: true, as: "reader", config: withToken(serviceAccountToken(t, "a"))},
-		{name: "service account by group", known: true, as: "reader", config: withToken(serviceAccountToken(t, "b"))},
-		{name: "service account for another audience", as: "reader", config: withToken(serviceAccountToken(t, "b", "elsewhere"))},
+		{name: "service account", known: true, as: "reader", config: withToken(accountToken(t, "a", "sa"))},
+		{name: "service account by group", known: true, as: "reader", config: withToken(accountToken(t, "b", "sa"))},
+		{name: "service account for another audience", as: "reader", config: withToken(accountToken(t, "b", "sa", "elsewhere"))},
 		{name: "front proxy", known: true, as: harness.Anonymous, config: byFrontProxy, header: remote("by-namespace")},
 		{name: "front proxy, group", known: true, as: harness.Anonymous, config: byFrontProxy, header: remote("x", "by-group")},
 		{name: "front proxy without a user", as: harness.Anonymous, config: byFrontProxy},
@@ -114,17 +95,12 @@ func callers(t *testing.T) []caller {
 		{name: "anonymous that may not impersonate", known: true, as: harness.Anonymous, header: impersonating("by-namespace")},
 		{name: "impersonated group without user", known: true, as: "admin", header: http.Header{"Impersonate-Group": {"by-group"}}},
 	}
-	for _, u := range []struct{ name, group string }{
-		{"by-name", ""}, {"by-cluster", ""}, {"by-aggregation", ""}, {"x", "by-group"}, {"system:node:n1", "system:nodes"},
-		{"system:serviceaccount:a:sa", ""},
+	for name, groups := range map[string][]string{
+		"by-name": nil, "by-cluster": nil, "by-aggregation": nil, "x": {"by-group"}, "system:node:n1": {"system:nodes"}, "system:serviceaccount:a:sa": nil,
 	} {
-		var groups []string
-		if u.group != "" {
-			groups = []string{u.group}
-		}
 		all = append(all,
-			caller{name: "token impersonates " + u.name, known: true, as: "admin", header: impersonating(u.name, groups...)},
-			caller{name: "certificate impersonates " + u.name, known: true, as: "admin-cert", header: impersonating(u.name, groups...)})
+			caller{name: "token impersonates " + name, known: true, as: "admin", header: impersonating(name, groups...)},
+			caller{name: "certificate impersonates " + name, known: true, as: "admin-cert", header: impersonating(name, groups...)})
 	}
 	return all
 }

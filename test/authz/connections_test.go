@@ -35,13 +35,8 @@ func TestConnectionsOfRejectedCallersEndAsAtTheApiserver(t *testing.T) {
 // connections returns the codes of two requests, one after the other, and how many connections they took.
 func connections(t *testing.T, config *rest.Config, token string, request harness.Request) string {
 	t.Helper()
-	config = rest.CopyConfig(config)
 	config.BearerToken = token
-	client, err := harness.NewRawClient(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := harness.RawClientFor(t, config)
 	dialed, codes := 0, [2]int{}
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 		if !c.Reused {

@@ -8,11 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"sluice/test/harness"
 )
@@ -44,7 +40,7 @@ func run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer apiserver.Stop()
-	if err := create(context.Background(), apiserver.Client("admin")); err != nil {
+	if err := create(context.Background()); err != nil {
 		return 0, err
 	}
 	text := fmt.Sprintf(config, filepath.Join(apiserver.Dir, "front-proxy-ca.crt"), frontProxy)
@@ -60,56 +56,46 @@ func run(m *testing.M) (code int, err error) {
 
 // create creates two namespaces with a pod and two configuration maps each, and rights for the users
 // whose names say by what they have them.
-func create(ctx context.Context, c kubernetes.Interface) error {
+func create(ctx context.Context) error {
 	var errs []error
-	check := func(_ any, err error) {
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			errs = append(errs, err)
-		}
+	post := func(path, object string) { errs = append(errs, apiserver.Create(ctx, path, object)) }
+	bind := func(ns string, rules []rbacv1.PolicyRule, subjects ...rbacv1.Subject) {
+		_, err := apiserver.Bind(ctx, ns, subjects, rules...)
+		errs = append(errs, err)
 	}
-	none := metav1.CreateOptions{}
+	const namespaces, rbac = "/api/v1/namespaces", "/apis/rbac.authorization.k8s.io/v1"
 	for _, ns := range []string{"a", "b"} {
-		check(c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: named(ns)}, none))
-		check(c.CoreV1().ServiceAccounts(ns).Create(ctx, &corev1.ServiceAccount{ObjectMeta: named("sa")}, none))
-		check(c.CoreV1().ServiceAccounts(ns).Create(ctx, &corev1.ServiceAccount{ObjectMeta: named("default")}, none))
-		for _, name := range []string{"one", "two"} {
-			check(c.CoreV1().ConfigMaps(ns).Create(ctx, &corev1.ConfigMap{ObjectMeta: named(name)}, none))
-		}
-		pod := &corev1.Pod{ObjectMeta: named("p"), Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-		check(c.CoreV1().Pods(ns).Create(ctx, pod, none))
-	}
-	bind := func(ns string, rule rbacv1.PolicyRule, subjects ...rbacv1.Subject) {
-		check(apiserver.Bind(ctx, ns, subjects, rule))
+		post(namespaces, named(ns))
+		post(namespaces+"/"+ns+"/serviceaccounts", named("sa"))
+		post(namespaces+"/"+ns+"/configmaps", named("one"))
+		post(namespaces+"/"+ns+"/configmaps", named("two"))
+		post(namespaces+"/"+ns+"/pods", `{"metadata":{"name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}}`)
 	}
 	const notUTF8 = "\ufffd" // what JSON has in place of a name that is not UTF-8
-	pods, one := harness.MayRead("", "pods"), harness.MayRead("", "configmaps")
+	pods, one := []rbacv1.PolicyRule{harness.MayRead("", "pods")}, harness.MayRead("", "configmaps")
 	one.ResourceNames = []string{"one"}
 	bind("a", pods, harness.User("by-namespace"), harness.User("reader"), harness.User(notUTF8), group("by-group"), group("system:serviceaccounts:b"))
-	bind("a", one, harness.User("by-name"))
-	bind("a", harness.MayRead("", "namespaces"), harness.User("by-namespace"))
+	bind("a", []rbacv1.PolicyRule{one}, harness.User("by-name"))
+	bind("a", []rbacv1.PolicyRule{harness.MayRead("", "namespaces")}, harness.User("by-namespace"))
 	bind("", pods, harness.User("by-cluster"))
-	bind("", rbacv1.PolicyRule{
-		Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"by-namespace"},
+	bind("", []rbacv1.PolicyRule{
+		{Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"by-namespace"}},
 	}, harness.User("reader"))
-	part := &rbacv1.ClusterRole{ObjectMeta: named("part"), Rules: []rbacv1.PolicyRule{harness.MayRead("", "configmaps")}}
-	part.Labels = map[string]string{"aggregate": "true"}
-	check(c.RbacV1().ClusterRoles().Create(ctx, part, none))
-	check(c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: named("whole"), AggregationRule: &rbacv1.AggregationRule{
-		ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: part.Labels}},
-	}}, none))
-	check(c.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: named("whole"), Subjects: []rbacv1.Subject{harness.User("by-aggregation")},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "whole"},
-	}, none))
+	post(rbac+"/clusterroles", `{"metadata":{"name":"part","labels":{"aggregate":"true"}},
+		"rules":[{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["configmaps"]}]}`)
+	post(rbac+"/clusterroles", `{"metadata":{"name":"whole"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"aggregate":"true"}}]}}`)
+	post(rbac+"/clusterrolebindings", `{"metadata":{"name":"whole"},"subjects":[{"kind":"User","name":"by-aggregation","apiGroup":"rbac.authorization.k8s.io"}],
+		"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"whole"}}`)
 	for kind, rules := range impersonators {
 		in := "may-impersonate-" + kind
-		check(c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: named(in)}, none))
-		check(apiserver.Bind(ctx, "", []rbacv1.Subject{group(in), group("system:serviceaccounts:" + in)}, rules...))
+		post(namespaces, named(in))
+		bind("", rules, group(in), group("system:serviceaccounts:"+in))
 	}
 	return errors.Join(errs...)
 }
 
-func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+// named is an object that has nothing but a name.
+func named(name string) string { return fmt.Sprintf(`{"metadata":{"name":%q}}`, name) }
 
 func group(name string) rbacv1.Subject {
 	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name}

@@ -179,25 +179,18 @@ authentication:
 // whoAmI sends a request and returns the user that the response names, or the message of its Status.
 func whoAmI(t *testing.T, from *harness.RawClient, q harness.Request) answer {
 	t.Helper()
-	resp, err := from.Do(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := from.MustDo(t, q)
 	a := answer{code: resp.Status, source: resp.Header.Get("Sluice-Source")}
-	var body struct {
-		Message string
-		Status  json.RawMessage
-	}
-	if err := json.Unmarshal(resp.Body, &body); err != nil {
-		t.Fatalf("%s: %v", resp.Body, err)
-	}
-	a.body = body.Message
+	var refusal struct{ Message string }
+	err := json.Unmarshal(resp.Body, &refusal)
+	a.body = refusal.Message
 	if resp.Status == http.StatusCreated {
-		var self authenticationv1.SelfSubjectReviewStatus
-		if err := json.Unmarshal(body.Status, &self); err != nil {
-			t.Fatal(err)
-		}
-		a.body = fmt.Sprintf("%q", self.UserInfo)
+		var self authenticationv1.SelfSubjectReview
+		err = json.Unmarshal(resp.Body, &self)
+		a.body = fmt.Sprintf("%q", self.Status.UserInfo)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", resp.Body, err)
 	}
 	return a
 }

@@ -8,9 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
 )
@@ -62,10 +60,7 @@ func newImpersonator(t *testing.T, kind, name string, byCertificate bool) caller
 	if byCertificate {
 		return caller{name: name, as: harness.Anonymous, config: withCertificate(t, organized(name, in))}
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: named(name)}
-	if _, err := apiserver.Client("admin").CoreV1().ServiceAccounts(in).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	apiserver.MustCreate(t, "/api/v1/namespaces/"+in+"/serviceaccounts", named(name))
 	return caller{name: name, as: "reader", config: withToken(accountToken(t, in, name))}
 }
 

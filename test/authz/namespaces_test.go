@@ -17,14 +17,9 @@ const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResour
 func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
 	t.Parallel()
 	const group = "/apis/authz.example.com/v1"
-	post := func(path, body string) {
-		if err := apiserver.Create(t.Context(), path, body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+	apiserver.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
 	for _, ns := range []string{"a", "b"} {
-		post(group+"/namespaces/"+ns+"/namespaces", `{"apiVersion":"authz.example.com/v1","kind":"Ns","metadata":{"name":"a"},"of":"`+ns+`"}`)
+		apiserver.MustCreate(t, group+"/namespaces/"+ns+"/namespaces", `{"apiVersion":"authz.example.com/v1","kind":"Ns","metadata":{"name":"a"},"of":"`+ns+`"}`)
 	}
 	apiserver.Grant(t, "a", harness.User("nobody"), harness.MayRead("authz.example.com", "namespaces"))
 	sluice.WaitForCacheSync(t, group+"/namespaces", "namespaces.v1.authz.example.com")
@@ -33,14 +28,7 @@ func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
 		group + "/watch/namespaces/a?timeoutSeconds=1&resourceVersion=0", group + "/namespaces/a?resourceVersion=0", group + "/namespaces/a/namespaces/a?resourceVersion=0",
 		group + "/namespaces/a/namespaces?resourceVersion=0", group + "/namespaces?resourceVersion=0", group + "/namespaces/b/namespaces?resourceVersion=0",
 	} {
-		want, err := apiserver.Raw("nobody").Get(t.Context(), path, "application/json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := sluice.Raw("nobody").Get(t.Context(), path, "application/json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want, got := apiserver.Raw("nobody").MustGet(t, path, "application/json"), sluice.Raw("nobody").MustGet(t, path, "application/json")
 		if got.Status != want.Status {
 			t.Errorf("%s: %d, want %d", path, got.Status, want.Status)
 		}

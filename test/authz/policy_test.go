@@ -8,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
@@ -33,14 +31,12 @@ func TestProjectionByPolicyEndsWithTheRightToWrite(t *testing.T) {
 			path := "/api/v1/namespaces/" + ns + "/limitranges"
 			awaitShown(t, "nobody", path, oldClient, "annotations")
 			awaitShown(t, "nobody", path, "other/1.0", "annotations spec")
-			raw := sluice.Raw("nobody")
-			watch, err := raw.Open(t.Context(), harness.Request{
+			watch := sluice.Raw("nobody").MustOpen(t, harness.Request{
 				Path: path + "?watch=1&resourceVersion=0", Header: http.Header{"User-Agent": {oldClient}},
 			})
-			if err != nil || !strings.HasPrefix(watch.Header.Get("Sluice-Source"), "cache") {
-				t.Fatalf("a watch from %v: %v", watch, err)
+			if !strings.HasPrefix(watch.Header.Get("Sluice-Source"), "cache") {
+				t.Fatalf("a watch from %v", watch)
 			}
-			t.Cleanup(func() { watch.Body.Close() })
 			last := make(chan result, 1)
 			go func() { last <- readEvents(watch.Body) }()
 			apiserver.Grant(t, ns, nobody, rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{""}, Resources: []string{of}})
@@ -70,13 +66,10 @@ func TestWatchDoesNotGoOnFromAPartOfWhatItsCallerMayWrite(t *testing.T) {
 	}{
 		{oldClient, part, http.StatusGone}, {oldClient, shown, http.StatusOK}, {"other/1.0", whole, http.StatusOK},
 	} {
-		watch, err := sluice.Raw(who).Open(t.Context(), harness.Request{
+		watch := sluice.Raw(who).MustOpen(t, harness.Request{
 			Path: path + "?watch=1&resourceVersion=" + row.from, Header: http.Header{"User-Agent": {row.agent}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if watch.Body.Close(); watch.StatusCode != row.want {
+		if watch.StatusCode != row.want {
 			t.Errorf("%s from %s: %s, want %d", row.agent, row.from, watch.Status, row.want)
 		}
 	}
@@ -85,13 +78,8 @@ func TestWatchDoesNotGoOnFromAPartOfWhatItsCallerMayWrite(t *testing.T) {
 // createLimitRange creates an object with an annotation and a spec.
 func createLimitRange(t *testing.T, ns string) {
 	t.Helper()
-	limits := &corev1.LimitRange{ObjectMeta: named("l"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
-		{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"cpu": resource.MustParse("3")}},
-	}}}
-	limits.Annotations = map[string]string{"at": "1"}
-	if _, err := apiserver.Client("admin").CoreV1().LimitRanges(ns).Create(t.Context(), limits, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	apiserver.MustCreate(t, "/api/v1/namespaces/"+ns+"/limitranges",
+		`{"metadata":{"name":"l","annotations":{"at":"1"}},"spec":{"limits":[{"type":"Container","max":{"cpu":"3"}}]}}`)
 }
 
 // awaitShown waits until the answer out of the cache for a client has these fields, and says so if it lacks some. It returns the

@@ -131,7 +131,7 @@ func (u *updates) await(t *testing.T, more int64) {
 func write(t *testing.T, ns string) *updates {
 	t.Helper()
 	maps := apiserver.Client("admin").CoreV1().ConfigMaps(ns)
-	m := &corev1.ConfigMap{ObjectMeta: named("m"), Data: map[string]string{"text": strings.Repeat("x", eventBytes)}}
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Data: map[string]string{"text": strings.Repeat("x", eventBytes)}}
 	if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -154,11 +154,7 @@ func write(t *testing.T, ns string) *updates {
 
 func openWatch(t *testing.T, ns string, http1 bool) io.Reader {
 	t.Helper()
-	raw, err := harness.NewRawClient(sluice.RESTConfig("nobody"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(raw.Close)
+	raw := harness.RawClientFor(t, sluice.RESTConfig("nobody"))
 	q := harness.Request{Path: "/api/v1/namespaces/" + ns + "/configmaps?watch=1&resourceVersion=0", HTTP1: http1}
 	var body io.ReadCloser
 	harness.Eventually(t, "the right is granted", func() error {

@@ -25,10 +25,7 @@ func TestInformerShowsTheNamespacesThatItsUserMayRead(t *testing.T) {
 	}
 	write := func(ns string) {
 		t.Helper()
-		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "m-"}}
-		if _, err := admin.CoreV1().ConfigMaps(ns).Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		apiserver.MustCreate(t, "/api/v1/namespaces/"+ns+"/configmaps", `{"metadata":{"generateName":"m-"}}`)
 	}
 	for _, ns := range names {
 		write(ns)

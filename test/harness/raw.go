@@ -114,6 +114,22 @@ func (r *RawClient) Get(ctx context.Context, path, accept string) (*Response, er
 	return r.Do(ctx, Request{Path: path, Header: http.Header{"Accept": {accept}}})
 }
 
+// MustDo is Do for a test, which an error ends.
+func (r *RawClient) MustDo(t testing.TB, q Request) *Response {
+	t.Helper()
+	a, err := r.Do(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// MustGet is Get for a test, which an error ends.
+func (r *RawClient) MustGet(t testing.TB, path, accept string) *Response {
+	t.Helper()
+	return r.MustDo(t, Request{Path: path, Header: http.Header{"Accept": {accept}}})
+}
+
 // Write sends an object, or a merge patch, in JSON. A refusal is an error, too.
 func (r *RawClient) Write(ctx context.Context, method, path, object string) (*Response, error) {
 	contentType := "application/json"
