@@ -4,22 +4,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"text/template"
 
 	"sluice/test/harness"
 )
 
 // commands is printed once everything runs. Each command can be copied as it stands, after the first.
-var commands = template.Must(template.New("commands").Parse(`
-Sluice serves {{.Sluice}} in front of the apiserver at {{.Apiserver}}.
+const commands = `
+Sluice serves %s in front of the apiserver at %s.
 In another terminal, try:
 
-  . {{.Env}}    # kubectl now talks to Sluice
+  . %s    # kubectl now talks to Sluice
   kubectl get pods -A --chunk-size=0
   kubectl get pods -n shop -w
   kubectl get backups -A -o wide
-  kubectl rollout restart deployment -n {{.App.Namespace}} {{.App.Name}}
+  kubectl label pods -n shop --all tried=yes
   kubectl get pods -A --kubeconfig $DIRECT    # the same, from the apiserver
 
 The first is one list, which comes from the cache. Without --chunk-size=0, kubectl reads pages of 500 objects; the first of
@@ -33,36 +31,22 @@ and Sluice's own health and metrics:
   curl -s "$SLUICE_ADDRESS/readyz?verbose"
   curl -s $SLUICE_ADDRESS/metrics
 
-Its status page, for a browser, is {{.Admin}}. The same in a terminal:
+Its status page, for a browser, is %s. The same in a terminal:
 
   sluice status
   sluice clients --watch
 
-{{.Watchers}} clients already watch through Sluice, and {{.Listers}} list. Below is what all clients ask of Sluice, and what
+%d clients already watch through Sluice, and %d list. Below is what all clients ask of Sluice, and what
 Sluice asks of the apiserver to answer them. Ctrl-C stops everything.
 
-`))
+`
 
-// places are what the commands mention.
-type places struct {
-	Sluice, Apiserver string // addresses
-	Admin             string
-	Env               string // file that sets the variables of the commands
-	App               struct{ Namespace, Name string }
-	Watchers, Listers int
-}
-
-func (d *demo) printCommands(s *samples) error {
-	p := places{
-		Sluice: d.sluice.URL, Apiserver: d.plane.URL, Admin: d.sluice.Admin, Env: d.env(),
-		Watchers: d.options.watchers, Listers: listers,
-	}
-	p.App.Namespace, p.App.Name = s.pods[0].Namespace, s.pods[0].Labels[nameLabel]
-	return commands.Execute(d.out, p)
+func (d *demo) printCommands() {
+	fmt.Printf(commands, d.sluice.URL, d.plane.URL, d.env(), d.sluice.Admin, watchers, listers)
 }
 
 // env is the file that points a shell to Sluice.
-func (d *demo) env() string { return d.file("env") }
+func (d *demo) env() string { return filepath.Join(d.dir, "env") }
 
 // writeEnv writes the environment of the commands, and the files that it names. It contains no credentials,
 // but their paths.
@@ -71,23 +55,19 @@ func (d *demo) writeEnv() error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, token := d.file("sluice-admin.kubeconfig"), d.file("token-header")
+	kubeconfig, token := filepath.Join(d.dir, "admin.kubeconfig"), filepath.Join(d.dir, "token-header")
 	if err := harness.WriteKubeconfig(kubeconfig, d.sluice.RESTConfig("admin")); err != nil {
 		return err
 	}
 	if err := os.WriteFile(token, []byte("Authorization: Bearer "+d.plane.RESTConfig("admin").BearerToken), 0o600); err != nil {
 		return err
 	}
-	var env strings.Builder
+	env := ""
 	for _, v := range [][2]string{
-		{"KUBECONFIG", kubeconfig}, {"DIRECT", d.plane.Kubeconfig("admin")}, {"CA", filepath.Join(d.sluice.Dir, "ca.crt")},
-		{"TOKEN", token}, {"SLUICE", d.sluice.URL}, {"SLUICE_ADDRESS", d.sluice.Admin},
+		{"KUBECONFIG", kubeconfig}, {"DIRECT", d.plane.Kubeconfig("admin")}, {"CA", filepath.Join(d.dir, "ca.crt")},
+		{"TOKEN", token}, {"SLUICE", d.sluice.URL}, {"SLUICE_ADDRESS", d.sluice.Admin}, {"PATH", filepath.Dir(kubectl) + ":$PATH"},
 	} {
-		fmt.Fprintf(&env, "export %s=%s\n", v[0], quote(v[1]))
+		env += fmt.Sprintf("export %s=%q\n", v[0], v[1])
 	}
-	fmt.Fprintf(&env, "export PATH=%s:$PATH\n", quote(filepath.Dir(kubectl)))
-	return os.WriteFile(d.env(), []byte(env.String()), 0o600)
+	return os.WriteFile(d.env(), []byte(env), 0o600)
 }
-
-// quote returns a word of the shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

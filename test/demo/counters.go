@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -14,105 +17,107 @@ import (
 )
 
 const (
-	// refresh is the time between two updates of the counters on a terminal, logInterval between two prints
-	// elsewhere.
-	refresh     = time.Second
-	logInterval = 10 * time.Second
+	// refresh is the time between two updates of the counters.
+	refresh = 2 * time.Second
+
+	// Numbers of lists by which the cost of one is measured: CPU time is counted in hundredths of a second.
+	listsOfSluice    = 200
+	listsOfApiserver = 10
 
 	cpuSeconds  = "process_cpu_seconds_total"
 	memoryBytes = "process_resident_memory_bytes"
 )
 
-// counters are the metrics of the two servers.
-type counters struct {
-	costs             costs
-	sluice, apiserver harness.Metrics
-	scraped           time.Time // last scrape of the apiserver
-}
-
-// String returns a table: what clients ask of Sluice, beside what Sluice asks of the apiserver for it.
-func (c *counters) String() string {
-	sum := func(name string) string { return number(c.sluice.Sum(name)) }
-	var table strings.Builder
-	for _, row := range [][3]string{
-		{"", "Sluice", "apiserver"},
-		{"requests", sum("sluice_request_total"), sum("sluice_upstream_requests_total")},
-		{"open watches", sum("sluice_watchers"), sum("sluice_upstream_watches")},
-		{"events", sum("sluice_watch_events_total"), sum("sluice_store_received_total")},
-		{"CPU for a list of all pods", milliseconds(c.costs.sluice), milliseconds(c.costs.apiserver)},
-		{"memory", memory(c.sluice), memory(c.apiserver)},
-	} {
-		fmt.Fprintf(&table, "%-26s %12s %12s\n", row[0], row[1], row[2])
-	}
-	return strings.TrimSuffix(table.String(), "\n")
-}
-
-func memory(m harness.Metrics) string {
-	return number(m.Sum(memoryBytes)/1e6) + " MB"
-}
-
-func milliseconds(d time.Duration) string {
-	return english.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-}
-
+// english formats numbers with separators: 12,345.
 var english = message.NewPrinter(language.English)
 
-// number formats a number with separators: 12,345.
-func number[T int | float64](n T) string { return english.Sprintf("%d", int64(n)) }
+// metrics returns the metrics of Sluice and of the apiserver.
+func (d *demo) metrics(ctx context.Context) (both [2]harness.Metrics, err error) {
+	var failed error
+	both[0], err = d.sluice.Metrics()
+	both[1], failed = d.plane.Metrics(ctx, cpuSeconds, memoryBytes)
+	return both, errors.Join(err, failed)
+}
 
-// readCounters scrapes Sluice, and the apiserver only every logInterval because its page is long.
-func (d *demo) readCounters(ctx context.Context, last *counters) error {
-	var err error
-	if last.sluice, err = d.sluice.Metrics(); err != nil {
-		return fmt.Errorf("metrics of Sluice: %w", err)
+// measureCosts lists all pods from both servers, while nobody else lists or changes any.
+func (d *demo) measureCosts(ctx context.Context) error {
+	for i, server := range []*harness.RawClient{d.sluice.Raw("admin"), d.plane.Raw("admin")} {
+		lists := []int{listsOfSluice, listsOfApiserver}[i]
+		if err := listPods(ctx, server, 1); err != nil { // which prepares the others
+			return err
+		}
+		before, err := d.metrics(ctx)
+		if err != nil {
+			return err
+		}
+		if err := listPods(ctx, server, lists); err != nil {
+			return err
+		}
+		after, err := d.metrics(ctx)
+		if err != nil {
+			return err
+		}
+		d.costs[i] = (after[i].Sum(cpuSeconds) - before[i].Sum(cpuSeconds)) / float64(lists) * 1000
 	}
-	if time.Since(last.scraped) < logInterval {
-		return nil
-	}
-	if last.apiserver, err = d.apiserverMetrics(ctx); err != nil {
-		return fmt.Errorf("metrics of the apiserver: %w", err)
-	}
-	last.scraped = time.Now()
 	return nil
 }
 
-// showCounters prints the counters until the demo ends.
-func (d *demo) showCounters(ctx context.Context, costs costs) error {
-	interval := logInterval
-	if d.terminal() {
-		interval = refresh
-	}
-	c, rows := &counters{costs: costs}, 0
-	for wait := refresh; pause(ctx, wait); wait = interval { // the first table appears soon
-		text := ""
-		if err := d.readCounters(ctx, c); err == nil {
-			text = c.String()
-		} else {
-			text = err.Error() // guard ends the demo if a server has exited
+func listPods(ctx context.Context, server *harness.RawClient, times int) error {
+	for range times {
+		list, err := server.Do(ctx, podList)
+		if err == nil && list.Status != http.StatusOK {
+			err = fmt.Errorf("list of all pods: %d: %s", list.Status, list.Body)
 		}
-		rows = d.show(text, rows)
+		if err != nil {
+			return err
+		}
 	}
-	return ctx.Err()
+	return nil
 }
 
-func (d *demo) terminal() bool { return term.IsTerminal(int(d.out.Fd())) }
+// counters returns a table: what clients ask of Sluice, beside what Sluice asks of the apiserver for it.
+func (d *demo) counters(ctx context.Context) (string, error) {
+	m, err := d.metrics(ctx)
+	if err != nil {
+		return "", err
+	}
+	table := fmt.Sprintf("%-26s %12s %12s", "", "Sluice", "apiserver")
+	for _, row := range []struct {
+		name              string
+		sluice, apiserver float64
+		format            string
+	}{
+		{"requests", m[0].Sum("sluice_request_total"), m[0].Sum("sluice_upstream_requests_total"), "%.0f"},
+		{"open watches", m[0].Sum("sluice_watchers"), m[0].Sum("sluice_upstream_watches"), "%.0f"},
+		{"events", m[0].Sum("sluice_watch_events_total"), m[0].Sum("sluice_store_received_total"), "%.0f"},
+		{"CPU for a list of all pods", d.costs[0], d.costs[1], "%.1f ms"},
+		{"memory", m[0].Sum(memoryBytes) / 1e6, m[1].Sum(memoryBytes) / 1e6, "%.0f MB"},
+	} {
+		table += fmt.Sprintf("\n%-26s %12s %12s", row.name, english.Sprintf(row.format, row.sluice), english.Sprintf(row.format, row.apiserver))
+	}
+	return table, nil
+}
 
-// show prints a text and returns the number of its rows; on a terminal it replaces the rows before.
-func (d *demo) show(text string, before int) (rows int) {
-	lines := strings.Split(text, "\n")
-	if !d.terminal() {
-		fmt.Fprintln(d.out, text)
-		return len(lines)
-	}
-	if before > 0 {
-		fmt.Fprintf(d.out, "\x1b[%dA\x1b[J", before)
-	}
-	width, _, err := term.GetSize(int(d.out.Fd()))
-	for _, line := range lines {
-		if err == nil && len(line) >= width {
-			line = line[:max(width-1, 0)]
+// showCounters prints the counters until the context or a server ends. On a terminal each table replaces the one before.
+func (d *demo) showCounters(ctx context.Context) error {
+	replace := ""
+	for tick := time.NewTicker(refresh); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.plane.Done():
+			return fmt.Errorf("the control plane exited\n%s", d.plane.Logs())
+		case <-d.sluice.Done():
+			return fmt.Errorf("the gateway exited\n%s", d.sluice.Log())
+		case <-tick.C:
 		}
-		fmt.Fprintln(d.out, line)
+		table, err := d.counters(ctx)
+		if err != nil {
+			continue // a server that has exited ends the demo
+		}
+		fmt.Println(replace + table)
+		if term.IsTerminal(int(os.Stdout.Fd())) {
+			replace = fmt.Sprintf("\x1b[%dA\x1b[J", strings.Count(table, "\n")+1)
+		}
 	}
-	return len(lines)
 }

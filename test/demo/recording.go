@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"html"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,54 +20,70 @@ var recorded = []string{
 // settle is how long the clients run before the counters are recorded.
 const settle = 10 * time.Second
 
-// recording is what a terminal shows, from top to bottom.
-type recording []scene
-
-// scene is a command and what it prints, or a further line of the command before.
-type scene struct {
-	command string // as typed; empty for a further line
-	output  string // ASCII, without the last line feed
-}
-
-// record runs the commands and draws them below the steps of the demo.
-func (d *demo) record(ctx context.Context, costs costs) error {
-	done := d.step("Recording %s", d.options.record)
-	r := append(recording{{command: "make demo"}}, d.steps...)
+// record runs the commands as a user would, and draws them below the steps of the demo into a file. None may fail, or
+// print nothing.
+func (d *demo) record(ctx context.Context, file string) error {
 	if !pause(ctx, settle) {
 		return ctx.Err()
 	}
-	c := &counters{costs: costs}
-	if err := d.readCounters(ctx, c); err != nil {
+	table, err := d.counters(ctx)
+	if err != nil {
 		return err
 	}
-	r = append(r, scene{output: "\n" + c.String()})
-	enter := ". " + d.env()
-	r = append(r, scene{command: enter + "    # in another terminal"})
+	text := "$ make demo\n" + strings.Join(d.shown, "\n") + "\n\n" + table + "\n\n$ . " + d.env() + "    # in another terminal"
 	for _, command := range recorded {
-		output, err := d.runCommand(ctx, enter, command)
-		if err != nil {
-			return err
+		cmd := exec.CommandContext(ctx, "sh", "-c", ". "+d.env()+"\n"+command)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "TERM=dumb", "LC_ALL=C.UTF-8"}
+		out, err := cmd.CombinedOutput()
+		output := strings.TrimSpace(strings.ReplaceAll(string(out), "\r", ""))
+		if err != nil || output == "" {
+			return fmt.Errorf("%s: %v\n%s", command, err, output)
 		}
-		r = append(r, scene{command, output})
+		text += "\n\n$ " + command + "\n" + output
 	}
-	if err := os.WriteFile(d.options.record, []byte(draw(r)), 0o644); err != nil {
-		return err
-	}
-	done()
-	return errOver
+	return os.WriteFile(file, []byte(draw(text)), 0o644)
 }
 
-// runCommand runs a command as a user would, in a shell that has run enter, and returns what it prints.
-func (d *demo) runCommand(ctx context.Context, enter, command string) (output string, err error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", enter+"\n"+command)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "TERM=dumb", "LC_ALL=C.UTF-8"}
-	out, err := cmd.CombinedOutput()
-	output = strings.TrimRight(strings.ReplaceAll(string(out), "\r", ""), "\n")
-	if err == nil && output == "" {
-		err = errors.New("it printed nothing")
+// Sizes of the drawing, in pixels. A character of the usual monospaced fonts is 0.6 em wide.
+const (
+	fontSize   = 13
+	cell       = 7.8
+	lineHeight = 18
+	margin     = 16
+	perLine    = 102 // columns
+)
+
+// draw returns the text of a terminal as an SVG that needs nothing else: no scripts, no fonts, no other files.
+func draw(text string) string {
+	lines := strings.Split(text, "\n")
+	body := ""
+	for i, line := range lines {
+		body += drawLine(line, margin+(i+1)*lineHeight-5)
 	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", command, err, output)
+	width, height := 2*margin+perLine*cell, 2*margin+len(lines)*lineHeight
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %d" width="%[1]g" height="%[2]d" role="img" aria-labelledby="t">
+<title id="t">A terminal: make demo, then kubectl and curl read from Sluice</title>
+<style>text{font:%[3]dpx ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#c9d1d9}.c{fill:#fff;font-weight:600}</style>
+<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>
+%[4]s</svg>
+`, width, height, fontSize, body)
+}
+
+// drawLine draws a line, or the part of it that fits. Its length keeps the columns below each other in every font.
+// Renderers may drop spaces at the beginning, and of several, so the former move the line and the latter do not break.
+func drawLine(line string, y int) string {
+	if line = strings.TrimRight(line, " "); len(line) > perLine {
+		line = line[:perLine-3] + "..."
 	}
-	return output, nil
+	shown := strings.TrimLeft(line, " ")
+	if shown == "" {
+		return ""
+	}
+	class := ""
+	if strings.HasPrefix(line, "$ ") { // a command
+		class = ` class="c"`
+	}
+	x, width := margin+float64(len(line)-len(shown))*cell, float64(len(shown))*cell
+	shown = strings.ReplaceAll(strings.ReplaceAll(shown, "  ", "\u00a0\u00a0"), "\u00a0 ", "\u00a0\u00a0")
+	return fmt.Sprintf(`<text x="%.1f" y="%d" textLength="%.1f"%s>%s</text>`+"\n", x, y, width, class, html.EscapeString(shown))
 }

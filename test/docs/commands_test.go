@@ -55,7 +55,7 @@ func TestCommandsExist(t *testing.T) {
 // checkProgram looks for a sub-command and its flags in the source.
 func checkProgram(t *testing.T, page, program, args string) {
 	t.Helper()
-	files := map[string]string{"demo": "test/demo/options.go"}
+	files := map[string]string{"demo": "test/demo/main.go"}
 	name, _, _ := strings.Cut(args, " ")
 	if program == "sluice" {
 		files[program] = "cmd/sluice/" + name + ".go"
