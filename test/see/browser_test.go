@@ -2,12 +2,10 @@ package see
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +22,8 @@ type browser struct {
 	reports []string // of the console: errors of scripts, and of the policy
 }
 
-// openBrowser starts Chromium with one page. The test is skipped where it is not installed.
+// openBrowser starts Chromium with one page. What that reports by the end of the test fails it. The test is skipped where
+// Chromium is not installed.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -70,6 +69,11 @@ func openBrowser(t *testing.T) *browser {
 	for _, domain := range []string{"Page", "Runtime", "Log"} {
 		b.call(t, domain+".enable", nil, nil)
 	}
+	t.Cleanup(func() {
+		for _, report := range b.reports {
+			t.Errorf("the console reports %s", report)
+		}
+	})
 	return b
 }
 
@@ -168,22 +172,4 @@ func (b *browser) screen(t *testing.T, width int, scheme string) {
 	t.Helper()
 	b.call(t, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}, nil)
 	b.call(t, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-}
-
-// keep writes a picture of the whole page to the folder that SLUICE_SCREENSHOTS names.
-func (b *browser) keep(t *testing.T, name string) {
-	t.Helper()
-	folder := os.Getenv("SLUICE_SCREENSHOTS")
-	if folder == "" {
-		return
-	}
-	var shot struct{ Data string }
-	b.call(t, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &shot)
-	picture, err := base64.StdEncoding.DecodeString(shot.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(folder+"/"+strings.ReplaceAll(name, "/", "-")+".png", picture, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -13,7 +13,7 @@ import (
 // tells nothing of objects, and no credentials: neither those of callers nor those of Sluice.
 func TestCommandsShowAndCollect(t *testing.T) {
 	apiserver := harness.Start(t)
-	s := startAt(t, apiserver, "--profiling")
+	s := start(t, apiserver, "--profiling")
 	g := harness.NewGuide(t, "docs/operating.md", "test/see", os.DevNull)
 	if out := g.Run("wait", "sluice status", "sluice status --address "+s.Admin); !strings.Contains(out, "configmaps.v1") {
 		t.Errorf("status --wait prints\n%s", out)

