@@ -149,34 +149,46 @@ func TestListWithOtherRightsThanBeforeDoesNotPass(t *testing.T) {
 }
 
 // Between a change of rights and the recheck of an open watch another read of the same caller can be the first to show what it may
-// read now. The watch is then at later versions, but has shown the namespaces of before.
+// read now. The watch is then at later versions, but has shown the namespaces of before. Its client may never have the error that
+// ends it.
 func TestWatchThatOutlivesItsRightsDoesNotGoOn(t *testing.T) {
-	servetest.InBubble(t, func(t *testing.T) {
-		e := newSomeEnv(t)
-		e.Apiserver.Set(9, 9)
-		w := e.Watch(somePath+"?watch=1&resourceVersion=0", nil)
-		e.Access.Mu.Lock()
-		e.Access.Some = []string{"a", "b", "c"}
-		e.Access.Mu.Unlock()
-		e.List(somePath)
-		o := servetest.Foo(20, 20)
-		o.Key = tree.KeyOf("a", o.Key.Name())
-		e.Apply(cache.Added, o)
-		synctest.Wait()
-		if got := strings.Join(w.Take(), " "); !strings.Contains(got, "f000020@20") {
-			t.Fatalf("the watch has %s", got)
-		}
-		w.Leave()
-		<-w.Done
-		again := e.Watch(somePath+"?watch=1&resourceVersion=20", nil)
-		if code, _ := again.State(); code != http.StatusGone {
-			t.Errorf("the watch goes on with %d", code)
-		}
-		e.Apiserver.Set(21, 21)
-		l := e.List(somePath + "?resourceVersion=0")
-		again = e.Watch(somePath+"?watch=1&resourceVersion="+l.Metadata.ResourceVersion, nil)
-		if code, _ := again.State(); code != http.StatusOK || again.Ended() {
-			t.Errorf("after another list the watch gets %d", code)
-		}
-	})
+	for name, end := range map[string]func(*env, *servetest.WatchClient){
+		"its client leaves": func(_ *env, w *servetest.WatchClient) { w.Leave() },
+		"it is expired": func(e *env, _ *servetest.WatchClient) {
+			e.Access.Set(false, nil)
+			e.Access.Change()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			servetest.InBubble(t, func(t *testing.T) {
+				e := newSomeEnv(t)
+				e.Apiserver.Set(9, 9)
+				w := e.Watch(somePath+"?watch=1&resourceVersion=0", nil)
+				e.Access.Mu.Lock()
+				e.Access.Some = []string{"a", "b", "c"}
+				e.Access.Mu.Unlock()
+				e.List(somePath)
+				o := servetest.Foo(20, 20)
+				o.Key = tree.KeyOf("a", o.Key.Name())
+				e.Apply(cache.Added, o)
+				synctest.Wait()
+				if got := strings.Join(w.Take(), " "); !strings.Contains(got, "f000020@20") {
+					t.Fatalf("the watch has %s", got)
+				}
+				end(e, w)
+				<-w.Done
+				e.Access.Set(true, nil)
+				again := e.Watch(somePath+"?watch=1&resourceVersion=20", nil)
+				if code, _ := again.State(); code != http.StatusGone {
+					t.Errorf("the watch goes on with %d", code)
+				}
+				e.Apiserver.Set(21, 21)
+				l := e.List(somePath + "?resourceVersion=0")
+				again = e.Watch(somePath+"?watch=1&resourceVersion="+l.Metadata.ResourceVersion, nil)
+				if code, _ := again.State(); code != http.StatusOK || again.Ended() {
+					t.Errorf("after another list the watch gets %d", code)
+				}
+			})
+		})
+	}
 }

@@ -328,11 +328,9 @@ func (l *watch) attend() error {
 // end says why the watch ends, ends its stream and the goroutines beside it, and releases its memory.
 func (l *watch) end(err error) {
 	how, status := l.ending.of(err)
+	l.plan.LeftAt(l.to.lastSent) // before the error, which may never arrive: a client that has it may list again at once
 	if status != nil {
 		l.to.error(status)
-	}
-	if how != request.Expired { // else its client lists again
-		l.plan.LeftAt(l.to.lastSent)
 	}
 	l.to.End()
 	l.from.stopProof()

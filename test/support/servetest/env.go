@@ -298,7 +298,7 @@ func (a *access) Recall(*http.Request, *request.Read) (bool, func()) {
 // StillAllowed implements Access.
 func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.StatusError, error) {
 	a.Mu.Lock()
-	still, err, hangs := a.still, a.err, a.Hangs
+	still, err, hangs, some := a.still, a.err, a.Hangs, a.Some != nil
 	a.Mu.Unlock()
 	if hangs {
 		<-r.Context().Done()
@@ -306,6 +306,9 @@ func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.Stat
 	}
 	if still || err != nil {
 		return nil, err
+	}
+	if some {
+		return apierrors.NewResourceExpired("rights have changed"), nil
 	}
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "foos"}, "", errors.New("revoked")), nil
 }
