@@ -98,18 +98,28 @@ func (a *Access) mayReadPart(ctx context.Context, u user.Info, read *request.Rea
 	return err == nil && got == authorizer.DecisionAllow, err
 }
 
-// stillSome is StillAllowed for a watch of some namespaces. One whose namespaces have changed is expired, so that its client lists
-// again.
+// stillSome is StillAllowed for a watch of some namespaces. One whose namespaces have changed, or those that its client could list,
+// is expired, so that its client lists again.
 func (a *Access) stillSome(ctx context.Context, u user.Info, read *request.Read, all bool) (*apierrors.StatusError, error) {
 	var some []string
+	var err error
 	if !all {
-		var err error
 		if some, err = a.namespaces(ctx, u, read); err != nil {
 			return nil, err
 		}
 	}
+	changed := all || some != nil && !slices.Equal(some, read.Namespaces)
+	if !changed && some != nil && read.Listed != nil {
+		lists := *read
+		lists.Verb = "list"
+		listed, err := a.namespaces(ctx, u, &lists)
+		if err != nil {
+			return nil, err
+		}
+		changed = !slices.Equal(listed, read.Listed)
+	}
 	switch {
-	case all || some != nil && !slices.Equal(some, read.Namespaces):
+	case changed:
 		return apierrors.NewResourceExpired(message.RightsChanged.Say()), nil
 	case some == nil:
 		return revoked(read), nil

@@ -142,6 +142,31 @@ func TestWatchOfSomeNamespacesEndsWhenTheyChange(t *testing.T) {
 	}
 }
 
+// An apiserver that lags may deny a list, and allow the watch that follows it a moment later.
+func TestWatchEndsWhenTheNamespacesOfItsListChange(t *testing.T) {
+	runSome(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+		reviews.mu.Lock()
+		reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool {
+			return s.ResourceAttributes.Namespace == "a" || s.ResourceAttributes.Namespace == "b" && s.ResourceAttributes.Verb == "watch"
+		}
+		reviews.mu.Unlock()
+		r, read, err := access.someOf(t, "/api/v1/pods?watch=1", asks)
+		if err != nil || !slices.Equal(read.Namespaces, []string{"a", "b"}) {
+			t.Fatal(read, err)
+		}
+		read.Listed = []string{"a"}
+		if denied, err := access.StillAllowed(r, read); denied != nil || err != nil {
+			t.Errorf("ends with %v, %v", denied, err)
+		}
+		reviews.may("a", "b")
+		rbac.change("roles")
+		time.Sleep(3 * longestPace)
+		if denied, err := access.StillAllowed(r, read); denied == nil || !apierrors.IsResourceExpired(denied) || err != nil {
+			t.Errorf("ends with %v, %v", denied, err)
+		}
+	})
+}
+
 func inNamespaces(all ...string) func(*authorizationv1.SubjectAccessReviewSpec) bool {
 	return func(s *authorizationv1.SubjectAccessReviewSpec) bool {
 		return slices.Contains(all, s.ResourceAttributes.Namespace)

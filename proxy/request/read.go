@@ -42,8 +42,10 @@ type Read struct {
 	Name      string // of the object that the path names; empty for all objects
 	// Namespaces, in ascending order, are the only ones whose objects the read shows, of Namespaces themselves these; nil for all.
 	Namespaces []string
-	Labels     labels.Selector
-	Fields     fields.Selector
+	// Listed are the namespaces whose objects the client of a watch has listed; nil if they are Namespaces.
+	Listed []string
+	Labels labels.Selector
+	Fields fields.Selector
 	// Unwritten reports whether the caller may neither update nor patch the objects, and is therefore shown a part of them.
 	Unwritten bool
 	// Legacy reports whether the read is a watch by its deprecated path. The apiserver authorizes it

@@ -53,7 +53,6 @@ type Plan struct {
 	cost      *Cost                // nil until it is estimated
 	shown     func(version uint64) // nil if nobody asks later
 	memory    *Shown               // nil remembers nothing
-	listed    *request.Read        // which a watch goes on from, if it lists others than it watches
 	written   bool                 // the caller may write the objects, and is therefore shown whole ones in spite of a policy
 }
 

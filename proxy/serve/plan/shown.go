@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,11 +96,11 @@ func (p *Plan) LeftAt(version uint64) {
 	if s == nil || s.known.Len() == 0 || !p.Read.Across() && !p.Read.Unwritten && !p.written {
 		return
 	}
-	lists := p.Read
-	if p.listed != nil {
-		lists = p.listed
+	lists := *p.Read
+	if lists.Listed != nil {
+		lists.Namespaces = lists.Listed
 	}
-	s.left(keyOf(p, "list"), digestOf(lists), version)
+	s.left(keyOf(p, "list"), digestOf(&lists), version)
 	s.left(keyOf(p, "watch"), digestOf(p.Read), version)
 }
 
@@ -132,10 +133,9 @@ func (o *Options) follow(r *http.Request, p *Plan) error {
 			if err != nil {
 				return unreviewed()
 			}
-			listsGoOn = listed != nil
-			if listsGoOn {
-				p.listed = listed
+			if listsGoOn = false; listed != nil {
 				listsGoOn, _ = s.goesOn(keyOf(p, "list"), digestOf(listed), p.Version)
+				p.Read = watchAfter(p.Read, listed)
 			}
 		}
 		if !goesOn && !listsGoOn {
@@ -149,4 +149,14 @@ func (o *Options) follow(r *http.Request, p *Plan) error {
 		p.shown = func(version uint64) { s.show(key, what, version) }
 	}
 	return nil
+}
+
+// watchAfter returns a watch of some namespaces that follows a list.
+func watchAfter(watch, list *request.Read) *request.Read {
+	if slices.Equal(watch.Namespaces, list.Namespaces) {
+		return watch
+	}
+	after := *watch
+	after.Listed = list.Namespaces
+	return &after
 }

@@ -209,3 +209,22 @@ func TestWatchesAndPagesFollowAListOfTheSameNamespaces(t *testing.T) {
 		})
 	}
 }
+
+// The verdicts about lists and watches may differ for a moment, in which a caller gains a namespace.
+func TestWatchKnowsWhichNamespacesItsClientHasListed(t *testing.T) {
+	e, o := somewhere(t, true, "a", "b")
+	for _, row := range []struct{ lists, want []string }{
+		{[]string{"a", "b"}, nil}, {[]string{"a"}, []string{"a"}}, {[]string{"a", "b", "c"}, []string{"a", "b", "c"}},
+	} {
+		e.Access.Lists = row.lists
+		l, err := planned(e, o, e.Request(foos, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.ShownAt(2)
+		w, err := planned(e, o, e.Request(foos+"?watch=1&resourceVersion=2", nil))
+		if err != nil || !slices.Equal(w.Read.Namespaces, e.Access.Some) || !slices.Equal(w.Read.Listed, row.want) {
+			t.Errorf("after a list of %v: a watch of %+v, %v", row.lists, w.Read, err)
+		}
+	}
+}

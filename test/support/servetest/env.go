@@ -251,6 +251,7 @@ type access struct {
 	Allowed bool       // for new requests
 	Failed  error
 	Some    []string // the namespaces of reads that are not allowed; nil for none
+	Lists   []string // the same of lists, if it is another
 	still   bool     // for open watches
 	err     error
 	Hangs   bool // rechecks end with their context
@@ -275,7 +276,9 @@ func (a *access) MayReadSome(_ *http.Request, read *request.Read) (*request.Read
 		return nil, nil
 	}
 	some := *read
-	some.Namespaces = a.Some
+	if some.Namespaces = a.Some; read.Verb == "list" && a.Lists != nil {
+		some.Namespaces = a.Lists
+	}
 	return &some, nil
 }
 
