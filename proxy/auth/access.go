@@ -81,9 +81,10 @@ func (a *Access) mayWrite(ctx context.Context, u user.Info, read *request.Read) 
 		if a.Authorizer.options.RBAC == nil { // nothing tells in which namespaces it may
 			return true, nil
 		}
-		var complete bool
-		if some, complete = a.Authorizer.changes.bindings.proposed(u); !complete {
-			return false, errBindingsUnknown
+		var cut bool
+		var err error
+		if some, cut, err = a.Authorizer.changes.bindings.proposed(u); err != nil || cut { // nor do these tell all
+			return cut && err == nil, err
 		}
 	}
 	for _, ns := range some {

@@ -34,12 +34,14 @@ type bindings struct {
 	namespaces map[subject][]string // in ascending order, once for each binding
 	used       map[string]int       // subjects by namespace
 	all        int                  // subjects
+	cut        int                  // RoleBindings of which not all subjects are kept
 }
 
 // binding is a RoleBinding.
 type binding struct {
 	namespace string
 	subjects  []subject
+	cut       bool // it has others
 }
 
 // subject is the hash of a subject. Equal hashes of others propose namespaces for which a review is denied.
@@ -79,6 +81,8 @@ func (b *bindings) add(key, namespace string, subjects []subject) {
 		if b.all >= maxSubjects || b.used[added.namespace] >= maxSubjectsOfNamespace {
 			b.metrics.log.Warn("RoleBindings have more subjects than are kept: users may see fewer namespaces than they may read",
 				zap.String("namespace", added.namespace))
+			added.cut = true
+			b.cut++
 			break
 		}
 		list := b.namespaces[one]
@@ -88,7 +92,7 @@ func (b *bindings) add(key, namespace string, subjects []subject) {
 		b.used[added.namespace]++
 		added.subjects = append(added.subjects, one)
 	}
-	if len(added.subjects) > 0 {
+	if len(added.subjects) > 0 || added.cut {
 		b.of[key] = added
 	}
 }
@@ -106,6 +110,9 @@ func (b *bindings) remove(key string) {
 		if b.namespaces[one] = slices.Delete(list, i, i+1); len(list) == 1 {
 			delete(b.namespaces, one)
 		}
+	}
+	if gone.cut {
+		b.cut--
 	}
 	b.all -= len(gone.subjects)
 	if b.used[gone.namespace] -= len(gone.subjects); b.used[gone.namespace] == 0 {
@@ -134,11 +141,13 @@ func (b *bindings) read() {
 	b.complete = true
 }
 
-// proposed returns the namespaces that are proposed for a user, in ascending order, and false if the RoleBindings have not been
-// read yet.
-func (b *bindings) proposed(u user.Info) (namespaces []string, complete bool) {
+// proposed returns the namespaces that are proposed for a user, in ascending order, and whether they may lack some. The error is
+// errBindingsUnknown.
+func (b *bindings) proposed(u user.Info) (namespaces []string, cut bool, err error) {
 	b.mu.Lock()
-	complete = b.complete
+	if cut = b.cut > 0; !b.complete {
+		err = errBindingsUnknown
+	}
 	namespaces = b.first(nil, subjectOf(rbacv1.UserKind, u.GetName()))
 	for _, group := range u.GetGroups() {
 		namespaces = b.first(namespaces, subjectOf(rbacv1.GroupKind, group))
@@ -146,17 +155,20 @@ func (b *bindings) proposed(u user.Info) (namespaces []string, complete bool) {
 	b.mu.Unlock()
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
-	return namespaces[:min(len(namespaces), maxProposed)], complete
+	if len(namespaces) > maxProposed {
+		return namespaces[:maxProposed], true, err
+	}
+	return namespaces, cut, err
 }
 
-// first appends the first namespaces of a subject. The caller must hold mu.
+// first appends the first namespaces of a subject, and one more than are proposed. The caller must hold mu.
 func (b *bindings) first(to []string, of subject) []string {
 	n, last := 0, ""
 	for _, ns := range b.namespaces[of] {
 		if ns == last {
 			continue
 		}
-		if n == maxProposed {
+		if n > maxProposed {
 			break
 		}
 		to, last = append(to, ns), ns

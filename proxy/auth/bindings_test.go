@@ -24,15 +24,15 @@ func userSubject(name string) rbacv1.Subject { return rbacv1.Subject{Kind: "User
 
 func (b *bindings) check(t *testing.T, u *user.DefaultInfo, want ...string) {
 	t.Helper()
-	if got, _ := b.proposed(u); !slices.Equal(got, want) {
-		t.Errorf("%s is proposed %v, want %v", u.Name, got, want)
+	if got, cut, _ := b.proposed(u); !slices.Equal(got, want) || cut != (b.cut > 0) {
+		t.Errorf("%s is proposed %v, want %v; others: %v", u.Name, got, want, cut)
 	}
 }
 
 func TestRoleBindingsProposeTheirNamespaces(t *testing.T) {
 	b := newBindings(NewMetrics(nil))
 	jane, group := &user.DefaultInfo{Name: "jane", Groups: []string{"x", "team"}}, rbacv1.Subject{Kind: "Group", Name: "team"}
-	if _, complete := b.proposed(jane); complete {
+	if _, _, err := b.proposed(jane); err == nil {
 		t.Error("complete before all have been read")
 	}
 	b.changed("b/1", roleBinding("b", userSubject("jane"), userSubject("jane")))
@@ -40,8 +40,8 @@ func TestRoleBindingsProposeTheirNamespaces(t *testing.T) {
 	b.changed("a/1", roleBinding("a", userSubject("john"), group, rbacv1.Subject{Kind: "ServiceAccount", Name: "sa"}))
 	b.changed("c/1", roleBinding("c", rbacv1.Subject{Kind: "ServiceAccount", Name: "sa", Namespace: "a"}))
 	b.read()
-	if _, complete := b.proposed(jane); !complete {
-		t.Error("incomplete after all have been read")
+	if _, _, err := b.proposed(jane); err != nil {
+		t.Errorf("%v after all have been read", err)
 	}
 	b.check(t, jane, "a", "b")
 	b.check(t, &user.DefaultInfo{Name: "john"}, "a")
@@ -59,7 +59,7 @@ func TestRoleBindingsProposeTheirNamespaces(t *testing.T) {
 	for _, key := range []string{"a/1", "b/2", "c/1"} {
 		b.changed(key, nil)
 	}
-	if b.all+len(b.of)+len(b.namespaces)+len(b.used) != 0 {
+	if b.all+b.cut+len(b.of)+len(b.namespaces)+len(b.used) != 0 {
 		t.Errorf("%v is left", b)
 	}
 }
@@ -74,8 +74,14 @@ func TestOneNamespaceTakesNoMoreThanItsPart(t *testing.T) {
 	b.changed("a/2", roleBinding("a", userSubject("jane")))
 	b.changed("b/1", roleBinding("b", userSubject("jane")))
 	b.check(t, &user.DefaultInfo{Name: "jane"}, "b")
-	if b.all != maxSubjectsOfNamespace+1 {
-		t.Errorf("%d are kept", b.all)
+	if b.all != maxSubjectsOfNamespace+1 || b.cut != 2 {
+		t.Errorf("%d are kept, %d RoleBindings are cut", b.all, b.cut)
+	}
+	b.changed("a/1", nil)
+	b.changed("a/2", roleBinding("a", userSubject("jane")))
+	b.check(t, &user.DefaultInfo{Name: "jane"}, "a", "b")
+	if b.cut != 0 {
+		t.Errorf("%d RoleBindings are still cut", b.cut)
 	}
 }
 
@@ -85,7 +91,14 @@ func TestFirstNamespacesAreProposed(t *testing.T) {
 		ns := fmt.Sprintf("ns-%04d", 2*maxProposed-i)
 		b.changed(ns, roleBinding(ns, userSubject("jane")))
 	}
-	if got, _ := b.proposed(&user.DefaultInfo{Name: "jane"}); len(got) != maxProposed || got[0] != "ns-0001" || got[maxProposed-1] != "ns-1000" {
-		t.Errorf("%d are proposed, from %s on", len(got), got[0])
+	jane := &user.DefaultInfo{Name: "jane"}
+	if got, cut, _ := b.proposed(jane); len(got) != maxProposed || got[0] != "ns-0001" || got[maxProposed-1] != "ns-1000" || !cut {
+		t.Errorf("%d are proposed, from %s on; others: %v", len(got), got[0], cut)
+	}
+	for i := maxProposed + 1; i <= 2*maxProposed; i++ {
+		b.changed(fmt.Sprintf("ns-%04d", i), nil)
+	}
+	if got, cut, _ := b.proposed(jane); len(got) != maxProposed || cut {
+		t.Errorf("%d are proposed; others: %v", len(got), cut)
 	}
 }

@@ -54,9 +54,9 @@ func (a *Access) MayReadSome(r *http.Request, read *request.Read) (*request.Read
 // namespaces returns those in which u may make a read across namespaces, in ascending order; nil if there are none. It reviews those
 // that RoleBindings propose.
 func (a *Access) namespaces(ctx context.Context, u user.Info, read *request.Read) ([]string, error) {
-	proposed, complete := a.Authorizer.changes.bindings.proposed(u)
-	if !complete {
-		return nil, errBindingsUnknown
+	proposed, _, err := a.Authorizer.changes.bindings.proposed(u)
+	if err != nil {
+		return nil, err
 	}
 	allowed := make([]bool, len(proposed))
 	reviews, ctx := errgroup.WithContext(ctx)

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -184,6 +185,31 @@ func TestCallerMayWriteSomewhereIfRoleBindingsAreUnknown(t *testing.T) {
 			if got, err := access.MayWrite(r, readOf(t, r)); got != want || err != nil {
 				t.Errorf("%s: %t, %v", path, got, err)
 			}
+		}
+	})
+}
+
+// A caller that has more namespaces than are reviewed may write in one of the others.
+func TestCallerMayWriteSomewhereIfNotAllNamespacesAreProposed(t *testing.T) {
+	runSome(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rules) {
+		reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return s.ResourceAttributes.Verb == "list" }
+		mayWrite := func() bool {
+			r := authenticated(t, access, newRequest("/api/v1/pods", token("a")))
+			got, err := access.MayWrite(r, readOf(t, r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		if mayWrite() {
+			t.Error("may write in a namespace that is proposed")
+		}
+		for i := range maxProposed {
+			ns := fmt.Sprintf("z-%04d", i)
+			rbac.bind(ns+"/x", roleBinding(ns, userSubject("jane")))
+		}
+		if !mayWrite() {
+			t.Error("may write in no namespace that is not proposed")
 		}
 	})
 }
