@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"sluice/test/harness"
@@ -381,4 +384,47 @@ func (u *tenant) namespaces(ctx context.Context) (all []string, err error) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all), err
+}
+
+// The right to get a Namespace shows it as it is now.
+func TestPastVersionsOfNamespacesAreNotShownToThoseThatMayGetThem(t *testing.T) {
+	t.Parallel()
+	sluice.WaitForCacheSync(t, "/api/v1/namespaces", "namespaces.v1")
+	ns, u, c := apiserver.Namespace(t), tenant{name: "some-getter"}, apiserver.Client("admin").CoreV1().Namespaces()
+	annotate := func(value string) (version int64) {
+		t.Helper()
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"of":%q}}}`, value)
+		o, err := c.Patch(t.Context(), ns, types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		version, err = strconv.ParseInt(o.ResourceVersion, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return version
+	}
+	before := annotate("past")
+	annotate("present")
+	token, err := storage.EncodeContinue("/registry/-", "/registry/", before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apiserver.Grant(t, ns, harness.User(u.name), rights["namespace"])
+	check := func(query string, code int) {
+		t.Helper()
+		harness.Eventually(t, query, func() error {
+			got, _, err := u.read(t.Context(), sluice.Raw("admin"), "/api/v1/namespaces?"+query, "application/json")
+			if err == nil && (got.Code != code || strings.Contains(fmt.Sprint(got.Objects), "past")) {
+				err = fmt.Errorf("%+v, want %d", got, code)
+			}
+			return err
+		})
+	}
+	exactly := fmt.Sprintf("resourceVersionMatch=Exact&resourceVersion=%d", before)
+	check(exactly, http.StatusGone)
+	check("continue="+token, http.StatusGone)
+	check("", http.StatusOK)
+	check(exactly, http.StatusGone)
+	check("continue="+token, http.StatusGone)
 }

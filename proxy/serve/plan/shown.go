@@ -118,10 +118,11 @@ func (o *Options) follow(r *http.Request, p *Plan) error {
 	if _, watched := s.goesOn(keyOf(p, "watch"), what, p.Version); !known && !watched && !bound {
 		return nil
 	}
+	got := p.Some() && p.Read.OfNamespaces() // by the right to get them, which shows nothing of the past
 	expired := &outcome.Refused{Reason: outcome.VersionBeforeHistory, Err: apierrors.NewResourceExpired(message.RightsChanged.Say())}
 	switch {
 	case p.Options.Continue != "":
-		if known && !goesOn {
+		if !goesOn && (known || got) {
 			return expired
 		}
 	case p.Verb == negotiate.Watch && !p.InitialEvents && p.Match == MatchExact:
@@ -147,6 +148,8 @@ func (o *Options) follow(r *http.Request, p *Plan) error {
 			p.Match, p.ProvenFirst = MatchMostRecent, true
 		}
 		p.shown = func(version uint64) { s.show(key, what, version) }
+	case got && !goesOn:
+		return expired
 	}
 	return nil
 }
