@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -120,7 +119,7 @@ func (l *lab) watch(w http.ResponseWriter, r *http.Request) {
 // remove deletes an object at the end of the test.
 func remove(t *testing.T, path string) {
 	t.Cleanup(func() {
-		if err := (Write{Method: "DELETE", Path: path}).send(context.WithoutCancel(t.Context())); err != nil {
+		if err := (Write{Method: "DELETE", Path: path}).send(context.WithoutCancel(t.Context()), apiserver); err != nil {
 			t.Error(err)
 		}
 	})
@@ -181,7 +180,6 @@ func TestFormatsThatAnExtensionServerLacksAreTranscoded(t *testing.T) {
 		t.Errorf("404 is %d %q", a.Status, a.Body)
 	}
 	watchLab(t, table, partial)
-	kubectlInLab(t)
 }
 
 // watchLab watches in every target while a thing is created.
@@ -189,37 +187,16 @@ func watchLab(t *testing.T, table, partial string) {
 	marks := map[string]string{mediaCBOR: "Dkind", table: `"kind":"Table"`, partial: `"kind":"PartialObjectMetadata"`}
 	open := map[string]*stream{}
 	for accept, mark := range marks {
-		resp, err := sluice.Raw("admin").Open(t.Context(), harness.Request{Path: labPath + "/things?watch=1", Header: http.Header{"Accept": {accept}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
+		resp := sluice.Raw("admin").MustOpen(t, harness.Request{Path: labPath + "/things?watch=1", Header: http.Header{"Accept": {accept}}})
 		open[accept] = newStream(resp)
 		if got, _, err := open[accept].next(); err != nil || !strings.Contains(string(got), mark) {
 			t.Errorf("%s: %s %q, %v", accept, resp.Status, got, err)
 		}
 	}
-	if err := (Write{Path: labPath + "/things", Object: json.RawMessage(`{"metadata":{"name":"second"},"color":"green"}`)}).send(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	mustSend(t, apiserver, Write{Path: labPath + "/things", Object: json.RawMessage(`{"metadata":{"name":"second"},"color":"green"}`)})
 	for accept, events := range open {
 		if got, _, err := events.next(); err != nil || !bytes.Contains(got, []byte("second")) || bytes.Contains(got, []byte("green")) != (accept == mediaCBOR) {
 			t.Errorf("%s: %q, %v", accept, got, err)
-		}
-	}
-}
-
-// kubectlInLab reads things with kubectl.
-func kubectlInLab(t *testing.T) {
-	binary, err := harness.Binary("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := sluice.Kubeconfig(t, "admin")
-	for _, args := range [][]string{{"get", "--raw", labPath + "/things"}, {"get", "things.lab.example.com"}, {"get", "things.lab.example.com", "a", "-o", "yaml"}} {
-		out, err := exec.CommandContext(t.Context(), binary, append([]string{"--kubeconfig", config, "--cache-dir", t.TempDir()}, args...)...).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "a") {
-			t.Errorf("kubectl %v: %v\n%s", args, err, out)
 		}
 	}
 }
@@ -229,30 +206,17 @@ func kubectlInLab(t *testing.T) {
 func TestExtensionServerTakesOverACustomResource(t *testing.T) {
 	spec := apiserver.StartExtension(t, labGroup, newLab())
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	for _, w := range []Write{
-		{Path: crds, Object: fmt.Appendf(nil, `{"metadata":{"name":"things.%s"},"spec":{"group":%q,"scope":"Cluster","names":{"plural":"things","kind":"Thing"},
+	mustSend(t, apiserver,
+		Write{Path: crds, Object: fmt.Appendf(nil, `{"metadata":{"name":"things.%s"},"spec":{"group":%q,"scope":"Cluster","names":{"plural":"things","kind":"Thing"},
 			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, labGroup, labGroup)},
-		{Path: labPath + "/things", Object: fmt.Appendf(nil, `{"apiVersion":"%s/v1","kind":"Thing","metadata":{"name":"custom"}}`, labGroup)},
-	} {
-		if err := w.sendWhenServed(t.Context(), apiserver); err != nil {
-			t.Fatal(err)
-		}
-	}
+		Write{Path: labPath + "/things", Object: fmt.Appendf(nil, `{"apiVersion":"%s/v1","kind":"Thing","metadata":{"name":"custom"}}`, labGroup)})
 	remove(t, harness.APIServices+"/v1."+labGroup)
 	remove(t, crds+"/things."+labGroup)
 	cached := Row{Path: labPath + "/things?resourceVersion=0", Status: 200, Source: "cache", Shows: []string{`"custom"`}}
 	harness.Eventually(t, "custom resource in the cache", func() error { return cached.compare(t) })
-	watch, err := sluice.Raw("admin").Open(t.Context(), harness.Request{Path: labPath + "/things?watch=1&resourceVersion=0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer watch.Body.Close()
-
-	takeOver := Write{Method: "PATCH", Path: harness.APIServices + "/v1." + labGroup, Object: fmt.Appendf(nil,
-		`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}},"spec":%s}`, spec)}
-	if err := takeOver.send(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	watch := sluice.Raw("admin").MustOpen(t, harness.Request{Path: labPath + "/things?watch=1&resourceVersion=0"})
+	mustSend(t, apiserver, Write{Method: "PATCH", Path: harness.APIServices + "/v1." + labGroup, Object: fmt.Appendf(nil,
+		`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}},"spec":%s}`, spec)})
 	passed := Row{Path: cached.Path, Status: 200, Source: "upstream", Shows: []string{`"items":[]`}}
 	harness.Eventually(t, "responses of the lab", func() error { return passed.compare(t) })
 	if _, err := io.Copy(io.Discard, watch.Body); err != nil {

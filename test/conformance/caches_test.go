@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path"
 	"strconv"
 	"strings"
@@ -63,24 +64,19 @@ func synchronize(ctx context.Context, apiserver server, sluice *harness.Sluice, 
 			return "", fmt.Errorf("%s: %w", c, err)
 		}
 	}
-	var first uint64
-	touched := map[string]uint64{}
-	for _, c := range collections {
-		v, err := touch(ctx, apiserver, c)
-		if err != nil {
+	touched := make([]uint64, len(collections))
+	for i, c := range collections {
+		var err error
+		if touched[i], err = touch(ctx, apiserver, c); err != nil {
 			return "", err
 		}
-		touched[c] = v
-		if first == 0 {
-			first = v
-		}
 	}
-	for _, c := range collections {
-		if err := harness.Poll(ctx, func() error { return caughtUp(ctx, apiserver, sluice, c, touched[c]) }); err != nil {
+	for i, c := range collections {
+		if err := harness.Poll(ctx, func() error { return caughtUp(ctx, apiserver, sluice, c, touched[i]) }); err != nil {
 			return "", fmt.Errorf("%s: %w", c, err)
 		}
 	}
-	return strconv.FormatUint(first, 10), nil
+	return strconv.FormatUint(touched[0], 10), nil
 }
 
 type list struct {
@@ -103,12 +99,13 @@ func touch(ctx context.Context, apiserver server, collection string) (uint64, er
 		dir, resource := path.Split(collection)
 		one = dir + "namespaces/" + meta.Namespace + "/" + resource + "/" + meta.Name
 	}
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())
-	if err := (Write{Method: "PATCH", Path: one, Object: patch}).sendTo(ctx, apiserver); err != nil {
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())
+	a, err := apiserver.Raw("admin").Write(ctx, http.MethodPatch, one, patch)
+	if err != nil {
 		return 0, err
 	}
 	var o object
-	if err := fetch(ctx, apiserver, one, &o); err != nil {
+	if err := json.Unmarshal(a.Body, &o); err != nil {
 		return 0, err
 	}
 	return strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
@@ -137,5 +134,3 @@ func caughtUp(ctx context.Context, apiserver, sluice server, collection string, 
 	}
 	return nil
 }
-
-var _, _ server = (*harness.ControlPlane)(nil), (*harness.Sluice)(nil)

@@ -80,44 +80,30 @@ func (*anything) UnmarshalCBOR([]byte) error { return nil }
 // sortEntries returns the first item of well-formed CBOR with the entries of all its maps sorted by
 // their bytes, and the rest after the item.
 func sortEntries(in []byte) (item, rest []byte, err error) {
-	major, n, size := in[0]>>5, argument(in), headSize(in)
-	if size == 0 || size > 1 && major < 7 && n < minArgument[size] {
+	const byteString, text, array, mapping, tag, simple = 2, 3, 4, 5, 6, 7 // major types
+	major := in[0] >> 5
+	size, n := head(in)
+	if size == 0 || size > 1 && major < simple && n < minArgument[size] {
 		return nil, nil, errHead
 	}
+	if major == byteString || major == text {
+		size += int(n)
+	}
 	item, rest = in[:size:size], in[size:]
-	switch major {
-	case 2, 3: // strings
-		item, rest = in[:size+int(n):size+int(n)], in[size+int(n):]
-	case 4: // an array
-		for range n {
-			var one []byte
-			if one, rest, err = sortEntries(rest); err != nil {
-				return nil, nil, err
-			}
-			item = append(item, one...)
-		}
-	case 5: // a map
-		entries := make([][]byte, n)
-		for i := range entries {
-			var key, value []byte
-			if key, rest, err = sortEntries(rest); err != nil {
-				return nil, nil, err
-			}
-			if value, rest, err = sortEntries(rest); err != nil {
-				return nil, nil, err
-			}
-			entries[i] = append(key, value...)
-		}
-		slices.SortFunc(entries, bytes.Compare)
-		item = append(item, bytes.Join(entries, nil)...)
-	case 6: // a tag
-		var content []byte
-		if content, rest, err = sortEntries(rest); err != nil {
+	parts := make([][]byte, map[byte]uint64{array: n, mapping: 2 * n, tag: 1}[major])
+	for i := range parts {
+		if parts[i], rest, err = sortEntries(rest); err != nil {
 			return nil, nil, err
 		}
-		item = append(item, content...)
 	}
-	return item, rest, nil
+	if major == mapping {
+		var entries [][]byte
+		for entry := range slices.Chunk(parts, 2) {
+			entries = append(entries, bytes.Join(entry, nil))
+		}
+		parts = slices.SortedFunc(slices.Values(entries), bytes.Compare)
+	}
+	return append(item, bytes.Join(parts, nil)...), rest, nil
 }
 
 // errHead is returned for an item of indefinite length, and for a head that is longer than its
@@ -127,24 +113,16 @@ var errHead = errors.New("head of a CBOR item is not the shortest")
 // minArgument is the smallest argument of a head by its length in bytes.
 var minArgument = map[int]uint64{2: 24, 3: 1 << 8, 5: 1 << 16, 9: 1 << 32}
 
-// headSize returns the length of an item's head in bytes, 0 for an indefinite length.
-func headSize(in []byte) int {
+// head returns the length of an item's head in bytes, 0 for an indefinite length, and its argument.
+func head(in []byte) (size int, argument uint64) {
 	switch low := in[0] & 31; {
 	case low < 24:
-		return 1
+		return 1, uint64(low)
 	case low < 28:
-		return 1 + 1<<(low-24)
+		size = 1 + 1<<(low-24)
+		var wide [8]byte
+		copy(wide[9-size:], in[1:size])
+		return size, binary.BigEndian.Uint64(wide[:])
 	}
-	return 0
-}
-
-// argument returns the argument in an item's head.
-func argument(in []byte) uint64 {
-	size := headSize(in)
-	if size <= 1 {
-		return uint64(in[0] & 31)
-	}
-	var wide [8]byte
-	copy(wide[9-size:], in[1:size])
-	return binary.BigEndian.Uint64(wide[:])
+	return 0, 0
 }

@@ -39,7 +39,7 @@ func (r Row) checkConfirmed(t *testing.T) {
 	t.Helper()
 	var first list
 	harness.Eventually(t, r.Confirmed+" by a roll call", func() error {
-		if err := raiseVersion.send(t.Context()); err != nil {
+		if err := raiseVersion.send(t.Context(), apiserver); err != nil {
 			return err
 		}
 		a, err := sluice.Raw(r.user()).Get(t.Context(), r.Confirmed, "application/json")
@@ -60,7 +60,7 @@ func (r Row) checkConfirmed(t *testing.T) {
 
 	var one Row
 	harness.Eventually(t, r.Path+" from the cache at a version of the apiserver", func() error {
-		if err := raiseVersion.send(t.Context()); err != nil {
+		if err := raiseVersion.send(t.Context(), apiserver); err != nil {
 			return err
 		}
 		var now list
@@ -88,9 +88,5 @@ func (r Row) at(version, token string) Row {
 // tokenAt returns the continue token that the apiserver makes of a version.
 func (r Row) tokenAt(t *testing.T, version string) string {
 	t.Helper()
-	var l list
-	if err := fetch(t.Context(), apiserver, r.Confirmed+"&resourceVersionMatch=Exact&resourceVersion="+version, &l); err != nil {
-		t.Fatal(err)
-	}
-	return l.Metadata.Continue
+	return mustList(t, apiserver, r.Confirmed+"&resourceVersionMatch=Exact&resourceVersion="+version).Metadata.Continue
 }

@@ -60,14 +60,11 @@ func (r Row) continued(t *testing.T, servers ...server) (rows []Row) {
 		return []Row{r}
 	}
 	for _, s := range servers {
-		var l list
-		if err := fetch(t.Context(), s, r.After, &l); err != nil {
-			t.Fatal(err)
-		}
-		if l.Metadata.Continue == "" {
+		token := mustList(t, s, r.After).Metadata.Continue
+		if token == "" {
 			t.Fatalf("%s has no continue token at %T", r.After, s)
 		}
-		rows = append(rows, r.replace(strings.NewReplacer("{continue}", l.Metadata.Continue)))
+		rows = append(rows, r.replace(strings.NewReplacer("{continue}", token)))
 	}
 	return rows
 }

@@ -16,65 +16,39 @@ func testCRDChanges(t *testing.T) {
 	const (
 		crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 		crd  = crds + "/rings.ex.io"
-		in   = "/apis/ex.io/v1/rings"
+		in   = "/apis/ex.io/v1/rings?resourceVersion=0"
 	)
 	ring := func(name string) json.RawMessage {
 		return fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Ring","metadata":{"name":%q},"spec":{"color":"red","size":3}}`, name)
 	}
-	steps := []struct {
+	change := func(listKind, fields, columns string) []Write {
+		return []Write{{"PATCH", crd, ringCRD("Namespaced", listKind, fields, columns)}}
+	}
+	for _, s := range []struct {
 		name   string
 		writes []Write
 		row    Row
 	}{
-		{
-			name: "created",
-			writes: []Write{
-				{Path: crds, Object: ringCRD("Namespaced", "RingList", `[]`, `[{"name":"Color","type":"string","jsonPath":".spec.color"}]`)},
-				{Path: "/apis/ex.io/v1/namespaces/default/rings", Object: ring("a")},
-			},
-			row: Row{Path: in + "?resourceVersion=0", Accept: formats["table"], Status: 200, Source: "cache"},
-		},
-		{
-			name:   "other column",
-			writes: []Write{{Method: "PATCH", Path: crd, Object: ringCRD("Namespaced", "RingList", `[]`, `[{"name":"Size","type":"integer","jsonPath":".spec.size"}]`)}},
-			row:    Row{Path: in + "?resourceVersion=0", Accept: formats["table"], Status: 200, Source: "cache", Shows: []string{"Size"}},
-		},
-		{
-			name:   "selectable field",
-			writes: []Write{{Method: "PATCH", Path: crd, Object: ringCRD("Namespaced", "RingList", `[{"jsonPath":".spec.color"}]`, `[]`)}},
-			row:    Row{Path: in + "?resourceVersion=0&fieldSelector=spec.color%3Dred", Status: 200, Source: "cache", Shows: []string{`"a"`}},
-		},
-		{
-			name:   "no selectable field",
-			writes: []Write{{Method: "PATCH", Path: crd, Object: ringCRD("Namespaced", "RingList", `[]`, `[]`)}},
-			row:    Row{Path: in + "?resourceVersion=0&fieldSelector=spec.color%3Dred", Status: 400, Source: "upstream"},
-		},
-		{
-			name:   "other list kind",
-			writes: []Write{{Method: "PATCH", Path: crd, Object: ringCRD("Namespaced", "Rings", `[]`, `[]`)}},
-			row:    Row{Path: in + "?resourceVersion=0", Status: 200, Source: "cache", Shows: []string{`"Rings"`}},
-		},
-		{
-			name:   "deleted",
-			writes: []Write{{Method: "DELETE", Path: crd}},
-			row:    Row{Path: in + "?resourceVersion=0", Status: 404, Source: "upstream"},
-		},
-		{
-			name: "created with another scope",
-			writes: []Write{
-				{Path: crds, Object: ringCRD("Cluster", "RingList", `[]`, `[]`)},
-				{Path: in, Object: ring("b")},
-			},
-			row: Row{Path: in + "?resourceVersion=0", Accept: formats["table"], Status: 200, Source: "cache", Shows: []string{`"b"`}},
-		},
-	}
-	for _, s := range steps {
-		for _, w := range s.writes {
-			if err := w.sendWhenServed(t.Context(), apiserver); err != nil {
-				t.Fatalf("%s: %v", s.name, err)
-			}
-		}
-		harness.Eventually(t, "CRD "+s.name, func() error { return s.row.compare(t) })
+		{"created", []Write{
+			{Path: crds, Object: ringCRD("Namespaced", "RingList", `[]`, `[{"name":"Color","type":"string","jsonPath":".spec.color"}]`)},
+			{Path: "/apis/ex.io/v1/namespaces/default/rings", Object: ring("a")},
+		}, Row{Path: in, Accept: formats["table"]}},
+		{"other column", change("RingList", `[]`, `[{"name":"Size","type":"integer","jsonPath":".spec.size"}]`),
+			Row{Path: in, Accept: formats["table"], Shows: []string{"Size"}}},
+		{"selectable field", change("RingList", `[{"jsonPath":".spec.color"}]`, `[]`),
+			Row{Path: in + "&fieldSelector=spec.color%3Dred", Shows: []string{`"a"`}}},
+		{"no selectable field", change("RingList", `[]`, `[]`),
+			Row{Path: in + "&fieldSelector=spec.color%3Dred", Status: 400, Source: "upstream"}},
+		{"other list kind", change("Rings", `[]`, `[]`), Row{Path: in, Shows: []string{`"Rings"`}}},
+		{"deleted", []Write{{Method: "DELETE", Path: crd}}, Row{Path: in, Status: 404, Source: "upstream"}},
+		{"created with another scope", []Write{
+			{Path: crds, Object: ringCRD("Cluster", "RingList", `[]`, `[]`)},
+			{Path: "/apis/ex.io/v1/rings", Object: ring("b")},
+		}, Row{Path: in, Accept: formats["table"], Shows: []string{`"b"`}}},
+	} {
+		mustSend(t, apiserver, s.writes...)
+		row := s.row.expand()[0] // with its defaults
+		harness.Eventually(t, "CRD "+s.name, func() error { return row.compare(t) })
 	}
 }
 

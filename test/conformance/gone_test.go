@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,27 +17,19 @@ func TestCompactedStatesAreGone(t *testing.T) {
 	apiserver := harness.Start(t, harness.Options{Flags: []string{"--etcd-compaction-interval=1s", cborGate}})
 	write := func(method, path, object string) {
 		t.Helper()
-		if _, err := apiserver.Raw("admin").Write(t.Context(), method, path, object); err != nil {
-			t.Fatal(err)
-		}
+		mustSend(t, apiserver, Write{method, path, json.RawMessage(object)})
 	}
 	const in = "/api/v1/namespaces/default/configmaps"
 	for _, name := range []string{"a", "b", "c"} {
 		write(http.MethodPost, in, fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
 	}
-	var early list
-	if err := fetch(t.Context(), apiserver, in+"?limit=1", &early); err != nil {
-		t.Fatal(err)
-	}
+	early := mustList(t, apiserver, in+"?limit=1")
 	// Sluice's history begins after this write.
 	write(http.MethodPut, in+"/b", `{"metadata":{"name":"b"},"data":{"k":"v"}}`)
 	sluice := apiserver.StartSluice(t)
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	write(http.MethodPut, in+"/a", `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
-	var late list
-	if err := fetch(t.Context(), apiserver, in+"?limit=1", &late); err != nil {
-		t.Fatal(err)
-	}
+	late := mustList(t, apiserver, in+"?limit=1")
 	harness.Eventually(t, "compaction", func() error {
 		write(http.MethodDelete, in+"/c", "")
 		write(http.MethodPost, in, `{"metadata":{"name":"c"}}`)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"testing"
 
 	"sluice/test/harness"
 )
@@ -19,28 +20,34 @@ type Write struct {
 	Object json.RawMessage `json:"object"` // for PATCH a merge patch
 }
 
-func (w Write) send(ctx context.Context) error { return w.sendTo(ctx, apiserver) }
-
-func (w Write) sendTo(ctx context.Context, to server) error {
-	a, err := to.Raw("admin").Write(ctx, cmp.Or(w.Method, http.MethodPost), w.Path, string(w.Object))
-	if a.Status == http.StatusNotFound {
-		err = fmt.Errorf("%w: %w", errNotFound, err)
-	}
-	return err
-}
-
-// sendWhenServed sends the write until its resource is served: a CRD is not served at once.
-func (w Write) sendWhenServed(ctx context.Context, to server) (err error) {
-	timeout := harness.Poll(ctx, func() error {
-		if err = w.sendTo(ctx, to); errors.Is(err, errNotFound) {
+// send sends the write until its resource is served: a CRD is not served at once.
+func (w Write) send(ctx context.Context, to server) (err error) {
+	_ = harness.Poll(ctx, func() error {
+		var a *harness.Response
+		if a, err = to.Raw("admin").Write(ctx, cmp.Or(w.Method, http.MethodPost), w.Path, string(w.Object)); a.Status == http.StatusNotFound {
 			return err
 		}
 		return nil
 	})
-	return cmp.Or(timeout, err)
+	return err
 }
 
-var errNotFound = errors.New("not found")
+func sendAll(ctx context.Context, to server, writes ...Write) error {
+	for _, w := range writes {
+		if err := w.send(ctx, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mustSend is sendAll for a test that cannot go on without the writes.
+func mustSend(t *testing.T, to server, writes ...Write) {
+	t.Helper()
+	if err := sendAll(t.Context(), to, writes...); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // object is the metadata of an object that tests read.
 type object struct {
@@ -63,35 +70,34 @@ func fetch(ctx context.Context, s server, path string, into any) error {
 	return json.Unmarshal(a.Body, into)
 }
 
+// mustList is fetch for a test that cannot go on without the list.
+func mustList(t *testing.T, s server, path string) (l list) {
+	t.Helper()
+	if err := fetch(t.Context(), s, path, &l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // populate creates the objects: those of the files, collections that are large enough to be
 // compressed, and objects with the sizes at which headers change.
 func populate(ctx context.Context) error {
-	for _, file := range []string{objects, "testdata/aggregated.yaml"} {
-		if err := createAll(ctx, apiserver, file); err != nil {
-			return err
-		}
-	}
-	if err := (Write{Path: "/apis/ex.io/v1/namespaces/o/foos", Object: json.RawMessage(floats)}).send(ctx); err != nil {
+	if err := errors.Join(createAll(ctx, apiserver, objects), createAll(ctx, apiserver, "testdata/aggregated.yaml")); err != nil {
 		return err
 	}
+	writes := []Write{{Path: "/apis/ex.io/v1/namespaces/o/foos", Object: json.RawMessage(floats)}}
+	text := strings.Repeat("text ", 2000)
 	for i := range 20 {
-		account := padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000))
-		custom := Write{
+		writes = append(writes, padded("big", fmt.Sprintf("sa%d", i), text), Write{
 			Path:   "/apis/ex.io/v1/namespaces/big/foos",
-			Object: fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f%d"},"spec":{"text":%q}}`, i, strings.Repeat("text ", 2000)),
-		}
-		for _, w := range []Write{account, custom} {
-			if err := w.send(ctx); err != nil {
-				return err
-			}
-		}
+			Object: fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f%d"},"spec":{"text":%q}}`, i, text),
+		})
 	}
+	err := sendAll(ctx, apiserver, writes...)
 	for _, size := range []int{2048, 2049, 4096, 4097, 131072, 131073} {
-		if err := createSized(ctx, size); err != nil {
-			return err
-		}
+		err = errors.Join(err, createSized(ctx, size))
 	}
-	return nil
+	return err
 }
 
 const objects = "testdata/objects.yaml"
@@ -106,12 +112,7 @@ func createAll(ctx context.Context, at server, file string) error {
 	if err := read(file, &writes); err != nil {
 		return err
 	}
-	for _, w := range writes {
-		if err := w.sendWhenServed(ctx, at); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sendAll(ctx, at, writes...)
 }
 
 // padded creates a ServiceAccount whose size grows with the text.
@@ -128,8 +129,8 @@ func createSized(ctx context.Context, size int) error {
 	path := padded("size", name, "").Path + "/" + name
 	pad := 0
 	return harness.Poll(ctx, func() error {
-		_ = Write{Method: http.MethodDelete, Path: path}.send(ctx) // fails the first time
-		if err := padded("size", name, strings.Repeat("x", pad)).send(ctx); err != nil {
+		_, _ = apiserver.Raw("admin").Write(ctx, http.MethodDelete, path, "") // fails the first time
+		if err := padded("size", name, strings.Repeat("x", pad)).send(ctx, apiserver); err != nil {
 			return err
 		}
 		a, err := apiserver.Raw("admin").Get(ctx, path, "application/json")

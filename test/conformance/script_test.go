@@ -51,12 +51,9 @@ func testScripts(t *testing.T) {
 
 func (s Script) run(t *testing.T, ns string) {
 	namespace := Write{Path: "/api/v1/namespaces", Object: fmt.Appendf(nil, `{"metadata":{"name":%q}}`, ns)}
-	writeAll(t, append([]Write{namespace}, s.Before...), ns)
-	var all list
-	if err := fetch(t.Context(), apiserver, "/api/v1/configmaps?limit=1", &all); err != nil {
-		t.Fatal(err)
-	}
-	own := strings.NewReplacer("{ns}", ns, "{start}", all.Metadata.ResourceVersion)
+	mustSend(t, apiserver, in(ns, append([]Write{namespace}, s.Before...))...)
+	start := mustList(t, apiserver, "/api/v1/configmaps?limit=1").Metadata.ResourceVersion
+	own := strings.NewReplacer("{ns}", ns, "{start}", start)
 	var live []*openedWatch
 	for _, w := range s.Watches {
 		for _, row := range w.rows(own) {
@@ -65,7 +62,7 @@ func (s Script) run(t *testing.T, ns string) {
 			live = append(live, v)
 		}
 	}
-	writeAll(t, s.Writes, ns)
+	mustSend(t, apiserver, in(ns, s.Writes)...)
 	for _, v := range live {
 		t.Run(v.row.Name, v.check)
 	}
@@ -79,15 +76,13 @@ func (s Script) run(t *testing.T, ns string) {
 	}
 }
 
-func writeAll(t *testing.T, writes []Write, ns string) {
-	t.Helper()
+// in returns the writes in a namespace.
+func in(ns string, writes []Write) (all []Write) {
 	for _, w := range writes {
-		w.Path = strings.ReplaceAll(w.Path, "{ns}", ns)
-		w.Object = json.RawMessage(strings.ReplaceAll(string(w.Object), "{ns}", ns))
-		if err := w.send(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		object := json.RawMessage(strings.ReplaceAll(string(w.Object), "{ns}", ns))
+		all = append(all, Write{w.Method, strings.ReplaceAll(w.Path, "{ns}", ns), object})
 	}
+	return all
 }
 
 func (w Watch) rows(own *strings.Replacer) []Row {
@@ -121,11 +116,7 @@ func openWatch(t *testing.T, w Watch, row Row) *openedWatch {
 	t.Helper()
 	v := &openedWatch{row: row, events: strings.Fields(w.Events)}
 	for i, s := range []server{apiserver, sluice} {
-		resp, err := s.Raw("admin").Open(t.Context(), row.request())
-		if err != nil {
-			t.Fatalf("%s: %v", row.Name, err)
-		}
-		t.Cleanup(func() { resp.Body.Close() })
+		resp := s.Raw("admin").MustOpen(t, row.request())
 		if resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %T responds with %d", row.Name, s, resp.StatusCode)
 		}

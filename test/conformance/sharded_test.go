@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -63,8 +62,7 @@ var namespaces = []string{"s0", "s1", "blue", "green", "red"}
 func createShardObjects(t *testing.T, apiserver server) {
 	t.Helper()
 	writes := []Write{{Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Object: json.RawMessage(fooDefinition)}}
-	for i := range namespaces {
-		ns := namespaces[i]
+	for i, ns := range namespaces {
 		writes = append(writes, Write{Path: "/api/v1/namespaces", Object: fmt.Appendf(nil, `{"metadata":{"name":%q}}`, ns)})
 		for j := range 12 { // enough for each shard to have some pages
 			object := fmt.Appendf(nil, `{"kind":"Foo","apiVersion":"ex.io/v1","metadata":{"name":"c%02d","labels":{"k":"%d"}},"data":{"a":"<%d>"}}`, j, j%2, i)
@@ -73,11 +71,7 @@ func createShardObjects(t *testing.T, apiserver server) {
 			writes = append(writes, Write{Path: "/api/v1/namespaces/" + ns + "/configmaps", Object: object})
 		}
 	}
-	for _, w := range writes {
-		if err := w.sendWhenServed(t.Context(), apiserver); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustSend(t, apiserver, writes...)
 }
 
 // writeHistory writes updates, updates that move objects into and out of selections, and deletes.
@@ -86,16 +80,11 @@ func writeHistory(t *testing.T, apiserver server) {
 	for _, ns := range namespaces {
 		for _, in := range []string{"/api/v1/namespaces/%s/configmaps", "/apis/ex.io/v1/namespaces/%s/foos"} {
 			path := fmt.Sprintf(in, ns)
-			for _, w := range []Write{
-				{Method: http.MethodPatch, Path: path + "/c03", Object: json.RawMessage(`{"data":{"a":"changed"}}`)},
-				{Method: http.MethodPatch, Path: path + "/c04", Object: json.RawMessage(`{"metadata":{"labels":{"k":"1"}}}`)},
-				{Method: http.MethodPatch, Path: path + "/c05", Object: json.RawMessage(`{"metadata":{"labels":{"k":"0"}}}`)},
-				{Method: http.MethodDelete, Path: path + "/c00"},
-			} {
-				if err := w.sendTo(t.Context(), apiserver); err != nil {
-					t.Fatal(err)
-				}
-			}
+			mustSend(t, apiserver,
+				Write{http.MethodPatch, path + "/c03", json.RawMessage(`{"data":{"a":"changed"}}`)},
+				Write{http.MethodPatch, path + "/c04", json.RawMessage(`{"metadata":{"labels":{"k":"1"}}}`)},
+				Write{http.MethodPatch, path + "/c05", json.RawMessage(`{"metadata":{"labels":{"k":"0"}}}`)},
+				Write{http.MethodDelete, path + "/c00", nil})
 		}
 	}
 }
@@ -103,17 +92,11 @@ func writeHistory(t *testing.T, apiserver server) {
 // testShardsAreDisjointAndComplete divides each collection into several numbers of shards.
 func testShardsAreDisjointAndComplete(t *testing.T, sluice server) {
 	for _, c := range shardedCollections {
-		whole, err := uids(t.Context(), sluice, c+"?resourceVersion=0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := uids(t, sluice, c+"?resourceVersion=0")
 		for _, n := range []uint64{1, 2, 3, 16} {
 			parts := map[string]bool{}
 			for i := range n {
-				found, err := uids(t.Context(), sluice, c+"?resourceVersion=0&shardSelector="+url.QueryEscape(shard("uid", i, n)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := uids(t, sluice, c+"?resourceVersion=0&shardSelector="+url.QueryEscape(shard("uid", i, n)))
 				for uid := range found {
 					if parts[uid] {
 						t.Errorf("%s: %s is in two of %d shards", c, uid, n)
@@ -141,14 +124,13 @@ func shard(field string, i, n uint64) string {
 	return fmt.Sprintf("shardRange(object.metadata.%s,'0x%016x','%s')", field, width*i, end)
 }
 
-func uids(ctx context.Context, s server, path string) (map[string]bool, error) {
-	var l list
-	err := fetch(ctx, s, path, &l)
+func uids(t *testing.T, s server, path string) map[string]bool {
+	t.Helper()
 	found := map[string]bool{}
-	for _, o := range l.Items {
+	for _, o := range mustList(t, s, path).Items {
 		found[o.Metadata.UID] = true
 	}
-	return found, err
+	return found
 }
 
 // TestShardNeverPassesToAnApiserverWithoutGate: such an apiserver ignores the selector, so that a
@@ -184,10 +166,7 @@ func TestShardNeverPassesToAnApiserverWithoutGate(t *testing.T) {
 			if name == "format" {
 				accept = "application/x"
 			}
-			a, err := extended.Raw("admin").Get(t.Context(), path+tt.query+"&"+half, accept)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := extended.Raw("admin").MustGet(t, path+tt.query+"&"+half, accept)
 			source, _, _ := strings.Cut(a.Header.Get("Sluice-Source"), ";")
 			if a.Status != tt.status || source != tt.source || !strings.Contains(string(a.Body), tt.shows) {
 				t.Errorf("%d from %q: %s", a.Status, source, a.Body)
@@ -195,9 +174,9 @@ func TestShardNeverPassesToAnApiserverWithoutGate(t *testing.T) {
 		})
 	}
 	t.Run("switched off", func(t *testing.T) {
-		a, err := sluice.Raw("admin").Get(t.Context(), path+"resourceVersion=0&"+half, "application/json")
-		if err != nil || !strings.HasPrefix(a.Header.Get("Sluice-Source"), "upstream; options") {
-			t.Errorf("source is %q, %v", a.Header.Get("Sluice-Source"), err)
+		a := sluice.Raw("admin").MustGet(t, path+"resourceVersion=0&"+half, "application/json")
+		if source := a.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "upstream; options") {
+			t.Errorf("source is %q", source)
 		}
 	})
 }

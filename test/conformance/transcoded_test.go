@@ -2,7 +2,7 @@ package conformance
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
@@ -10,8 +10,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	apicbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"sluice/test/harness"
 )
@@ -32,7 +32,8 @@ func (n *noCBOR) testRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	direct, passed := n.apiserver.Namespace(t), n.apiserver.Namespace(t)
-	n.createRingCRD(t)
+	n.apiserver.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", string(ringCRD("Namespaced", "RingList", `[]`, `[]`)))
+	n.apiserver.Raw("admin").AwaitStatus(t, http.StatusOK, harness.Request{Path: "/apis/ex.io/v1/rings"})
 	for _, r := range rows {
 		if r.Body != "" && r.Header == nil {
 			r.Header = map[string]Lines{"Content-Type": {mediaJSON}}
@@ -69,28 +70,12 @@ func (n *noCBOR) testBodies(t *testing.T) {
 	}
 }
 
-func (n *noCBOR) createRingCRD(t *testing.T) {
-	t.Helper()
-	const definitions, rings = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/ex.io/v1/rings"
-	if err := n.apiserver.Create(t.Context(), definitions, string(ringCRD("Namespaced", "RingList", `[]`, `[]`))); err != nil {
-		t.Fatal(err)
-	}
-	harness.Eventually(t, "custom resource", func() error {
-		var l list
-		return fetch(t.Context(), n.apiserver, rings, &l)
-	})
-}
-
 // respond sends the row, with a namespace for {ns}.
 func (r Row) respond(t *testing.T, s server, ns, accept string) *harness.Response {
 	t.Helper()
 	r.Accept = accept
 	one := r.replace(strings.NewReplacer("{ns}", ns))
-	a, err := s.Raw(one.user()).Do(t.Context(), one.request())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return s.Raw(one.user()).MustDo(t, one.request())
 }
 
 // sameContent compares both responses except for namespaces, UIDs, resource versions and times. The
@@ -118,13 +103,14 @@ func (r Row) sameContent(t *testing.T, want, got *harness.Response, names *strin
 	if want.Header.Get("Location") != got.Header.Get("Location") {
 		t.Errorf("location is %q", got.Header.Get("Location"))
 	}
-	w, g := any(nil), any(nil)
-	if err := json.Unmarshal(want.Body, &w); err != nil {
-		t.Fatal(err)
-	}
+	var w, g map[string]any
+	err := json.Unmarshal(want.Body, &w)
 	if contentType == mediaCBOR {
 		g = decodeCBOR(t, got.Body)
-	} else if err := json.Unmarshal(got.Body, &g); err != nil {
+	} else {
+		err = errors.Join(err, json.Unmarshal(got.Body, &g))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(withoutOwn(w, names), withoutOwn(g, names)); diff != "" {
@@ -138,20 +124,11 @@ func decodeCBOR(t *testing.T, body []byte) map[string]any {
 	if !bytes.HasPrefix(body, []byte("\xd9\xd9\xf7")) { // the self-described CBOR tag
 		t.Errorf("body begins with %x", body[:min(len(body), 3)])
 	}
-	s := apicbor.NewSerializer(runtime.NewScheme(), runtime.NewScheme())
-	object, _, err := s.Decode(body, nil, &unstructured.Unstructured{})
-	if err != nil {
+	object := &unstructured.Unstructured{}
+	if _, _, err := apicbor.NewSerializer(kinds, kinds).Decode(body, nil, object); err != nil {
 		t.Fatalf("%q: %v", body, err)
 	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var plain map[string]any
-	if err := json.Unmarshal(text, &plain); err != nil {
-		t.Fatal(err)
-	}
-	return plain
+	return object.Object
 }
 
 // objectMarks are resource versions and counts in messages.
