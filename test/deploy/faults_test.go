@@ -69,7 +69,7 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	}
 	watch(t, a, "/api/v1/events?watch=1") // passes
 	watch(t, a, "/api/v1/configmaps?watch=1&resourceVersion=0")
-	stop := requests(t, map[*harness.Sluice]string{a: "admin", c: "admin-cert"})
+	requests(t, map[*harness.Sluice]string{a: "admin", c: "admin-cert"})
 	stopUnknown := requests(t, map[*harness.Sluice]string{b: "admin"}) // by a token, which is not reviewed
 
 	// A typing error, callers who are not known, a right that is taken away, a certificate of a day.
@@ -85,7 +85,7 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	if _, err := rights.Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	strangers := requests(t, map[*harness.Sluice]string{a: "nobody", c: "nobody"}) // who take seats
+	requests(t, map[*harness.Sluice]string{a: "nobody", c: "nobody"}) // who take seats
 	m.awaitFiring(t, changed...)
 	for _, file := range []string{".key", ".crt"} {
 		long, err := os.ReadFile(filepath.Join(well.Dir, "apiserver"+file))
@@ -96,7 +96,7 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	}
 	write(t, path, config)
 	stopUnknown()
-	known := requests(t, map[*harness.Sluice]string{b: "admin-cert"})
+	requests(t, map[*harness.Sluice]string{b: "admin-cert"})
 
 	// An apiserver that is killed; its start gives back the rights, too.
 	broken.Kill()
@@ -115,12 +115,9 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 		signal(t, s, syscall.SIGCONT)
 	}
 	m.awaitQuiet(t)
-	for _, end := range []func(){stop, strangers, known} {
-		end()
-	}
 }
 
-// requests sends requests of all kinds through gateways, as a user of each, until it is told to stop.
+// requests sends requests of all kinds through gateways, as a user of each, until it is told to stop or the test ends.
 func requests(t *testing.T, users map[*harness.Sluice]string) (stop func()) {
 	var stops []func()
 	for s, user := range users {
@@ -152,7 +149,7 @@ func requests(t *testing.T, users map[*harness.Sluice]string) (stop func()) {
 	}
 }
 
-// repeat calls f ten times a second at most, until it is told to stop.
+// repeat calls f ten times a second at most, until it is told to stop or the test ends.
 func repeat(t *testing.T, f func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -175,12 +172,11 @@ func repeat(t *testing.T, f func(context.Context)) (stop func()) {
 // watch keeps a watch open.
 func watch(t *testing.T, s *harness.Sluice, path string) {
 	t.Helper()
-	resp, err := s.Raw("admin").Open(t.Context(), harness.Request{Path: path})
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatal(err, resp)
+	resp := s.Raw("admin").MustOpen(t, harness.Request{Path: path})
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
 	}
 	go func() { _, _ = io.Copy(io.Discard, resp.Body) }()
-	t.Cleanup(func() { resp.Body.Close() })
 }
 
 func signal(t *testing.T, s *harness.Sluice, sig syscall.Signal) {

@@ -12,9 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sluice/test/harness"
 )
 
@@ -87,11 +84,7 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 	})
 	m.awaitFiring(t, stale)
 	silent.on.Store(false)
-	news := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "news"}}
-	limits := apiserver.Client("admin").CoreV1().LimitRanges("default")
-	if _, err := limits.Create(t.Context(), news, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	apiserver.MustCreate(t, "/api/v1/namespaces/default/limitranges", `{"metadata":{"name":"news"}}`)
 	m.awaitQuiet(t)
 }
 
@@ -111,14 +104,9 @@ func read(t *testing.T, path string) (leave func()) {
 // loseEvent has stores of podtemplates lose an event, and receive the next one.
 func loseEvent(t *testing.T, c *harness.ControlPlane, lossy *fault) {
 	t.Helper()
-	templates := c.Client("admin").CoreV1().PodTemplates("default")
 	create := func(name string) {
-		template := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: name}, Template: corev1.PodTemplateSpec{
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-		}}
-		if _, err := templates.Create(t.Context(), template, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.MustCreate(t, "/api/v1/namespaces/default/podtemplates", fmt.Sprintf(
+			`{"metadata":{"name":%q},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}`, name))
 	}
 	lossy.on.Store(true)
 	create("lost")

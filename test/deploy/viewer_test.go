@@ -3,7 +3,6 @@ package deploy
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
@@ -21,14 +19,10 @@ import (
 // TestViewerSeesTheStatusPagesAndNothingElse has a real apiserver review who reads the admin listener.
 func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 	t.Parallel()
-	const name = "sluice-viewer"
-	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/"+name])
+	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/sluice-viewer"])
 	flags := []string{"--admin-listen=0.0.0.0:0", "--profiling=false"}
 	gateway := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
-	nobody, roles := gateway.RESTConfig("nobody"), plane.Client("admin").RbacV1()
-	if _, err := roles.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	nobody := reader(t, gateway, gateway.RESTConfig("nobody"))
 	pages := map[string]int{
 		"/": http.StatusOK, "/limits": http.StatusOK, "/clients": http.StatusOK, "/watches": http.StatusOK, "/why": http.StatusOK,
 		"/see/v1alpha1/status": http.StatusOK, "/see/v1alpha1/why": http.StatusOK,
@@ -37,25 +31,19 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 	others := []string{"/metrics", "/configz", "/api/v1/pods", "/debug/pprof/"}
 	const denied = http.StatusForbidden
 	for page := range pages {
-		if code := status(t, gateway, nobody, page); code != denied {
+		if code := nobody.MustOpen(t, harness.Request{Path: page}).StatusCode; code != denied {
 			t.Errorf("%s without the role: %d", page, code)
 		}
 	}
-	b := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "nobody"}},
-	}
-	if _, err := roles.ClusterRoleBindings().Create(t.Context(), b, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	plane.Grant(t, "", harness.User("nobody"), role.Rules...)
 	for page, want := range pages {
-		awaitStatus(t, gateway, nobody, page, want)
+		nobody.AwaitStatus(t, want, harness.Request{Path: page})
 	}
 	if page := throughProxy(t, gateway); !strings.Contains(page, "<title>overview – Sluice: ") {
 		t.Errorf("a browser behind kubectl proxy sees %.200s", page)
 	}
 	for _, page := range others {
-		if code := status(t, gateway, nobody, page); code != denied && code != http.StatusNotFound {
+		if code := nobody.MustOpen(t, harness.Request{Path: page}).StatusCode; code != denied && code != http.StatusNotFound {
 			t.Errorf("%s with the role: %d", page, code)
 		}
 	}
@@ -94,30 +82,11 @@ func throughProxy(t *testing.T, s *harness.Sluice) string {
 // local returns the URL of an admin listener on all addresses.
 func local(s *harness.Sluice) string { return strings.Replace(s.Admin, "[::]", "127.0.0.1", 1) }
 
-// status returns the code of the admin listener's answer to a caller.
-func status(t *testing.T, s *harness.Sluice, caller *rest.Config, path string) int {
+// reader returns a client of the admin listener.
+func reader(t *testing.T, s *harness.Sluice, cfg *rest.Config) *harness.RawClient {
 	t.Helper()
-	client, err := rest.HTTPClientFor(caller)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := client.Get(local(s) + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	return resp.StatusCode
-}
-
-// awaitStatus waits until the admin listener answers a caller with a code.
-func awaitStatus(t *testing.T, s *harness.Sluice, caller *rest.Config, path string, want int) {
-	t.Helper()
-	harness.Eventually(t, path, func() error {
-		if code := status(t, s, caller, path); code != want {
-			return fmt.Errorf("%d, want %d", code, want)
-		}
-		return nil
-	})
+	cfg.Host = local(s)
+	return harness.RawClientFor(t, cfg)
 }
 
 func TestViewerHasTheDocumentedRules(t *testing.T) {
@@ -149,6 +118,6 @@ func TestTokenOfTheServiceMonitorReadsMetricsAndNothingElse(t *testing.T) {
 	cfg := rest.AnonymousClientConfig(gateway.RESTConfig("nobody"))
 	cfg.BearerToken = strings.TrimSpace(token)
 	for page, want := range map[string]int{"/metrics": http.StatusOK, "/configz": http.StatusForbidden, "/": http.StatusForbidden} {
-		awaitStatus(t, gateway, cfg, page, want)
+		reader(t, gateway, cfg).AwaitStatus(t, want, harness.Request{Path: page})
 	}
 }
