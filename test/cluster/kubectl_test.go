@@ -54,7 +54,6 @@ func (n *Node) kubectlReachesContainers(t *testing.T, sluice *harness.Sluice, na
 			t.Errorf("the pod answers %q through the proxy subresource", out)
 		}
 	})
-	t.Run("rollout", func(t *testing.T) { n.checkRollout(t, k) })
 }
 
 // checkLogs reads the complete log of a pod that has ended, and follows one until its pod ends. The
@@ -118,21 +117,4 @@ func (n *Node) checkLogs(t *testing.T, k kubectl, namespace string) {
 	}
 	in.Close()
 	_ = attach.Wait() // its connection ends with the container
-}
-
-// checkRollout runs a Deployment, scales it, and replaces its pods, all through Sluice.
-func (n *Node) checkRollout(t *testing.T, k kubectl) {
-	k.run("create", "deployment", "app", "--image="+clientImage, "--replicas=2")
-	k.run("rollout", "status", "deployment/app", "--timeout=60s")
-	k.run("scale", "deployment/app", "--replicas=3")
-	k.run("set", "env", "deployment/app", "GENERATION=2")
-	k.run("rollout", "status", "deployment/app", "--timeout=60s")
-	pods := k.run("get", "pods", "--selector=app=app", "--field-selector=status.phase=Running", "--no-headers")
-	if got := strings.Count(pods, "Running"); got != 3 {
-		t.Errorf("%d of 3 pods run after the rollout:\n%s", got, pods)
-	}
-	k.run("delete", "deployment/app", "--cascade=foreground", "--timeout=60s")
-	if out := k.run("get", "pods", "--selector=app=app", "--output=name"); out != "" {
-		t.Errorf("left behind: %s", out)
-	}
 }

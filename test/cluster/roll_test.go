@@ -26,7 +26,7 @@ const (
 func (e *edge) rollKeepsInformersRight(t *testing.T, replace func()) {
 	w := e.newWorkload(t, false)
 	for i := range rollObjects {
-		w.createMap(t, i)
+		w.MustCreate(t, w.configMaps(), fmt.Sprintf(`{"metadata":{"name":"m%d"}}`, i))
 	}
 	followers := make([]*follower, rollInformers)
 	for i := range followers {
@@ -62,14 +62,6 @@ func (e *edge) rollKeepsInformersRight(t *testing.T, replace func()) {
 	}
 	t.Logf("%d informers saw %d events each, and listed %d times after their first list", rollInformers, len(events), relists)
 	t.Logf("%v of %d watches are served from the cache", e.gauge(t, gateways, "sluice_watchers", "resource=configmaps"), rollInformers)
-}
-
-func (w workload) createMap(t *testing.T, i int) {
-	t.Helper()
-	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m" + strconv.Itoa(i)}}
-	if _, err := w.Client("admin").CoreV1().ConfigMaps(w.namespace).Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // recordTruth records the events of a watch at the apiserver. The returned function ends the watch when

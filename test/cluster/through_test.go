@@ -25,8 +25,11 @@ func (n *Node) nodeWorksThroughSluice(t *testing.T, sluice *harness.Sluice) {
 	k.run("set", "env", "deployment/web", "GENERATION=2")
 	sluice.Restart(t)
 	k.run("rollout", "status", "deployment/web", "--timeout=60s")
-	n.waitPodsReady(t, namespace, "app=web", 2)
+	k.run("scale", "deployment/web", "--replicas=3")
+	n.waitPodsReady(t, namespace, "app=web", 3)
 	n.waitServed(t, address)
+	k.run("delete", "deployment/web", "--cascade=foreground", "--timeout=60s")
+	n.waitPodsReady(t, namespace, "app=web", 0)
 	if err := n.alive(); err != nil {
 		t.Error(err)
 	}

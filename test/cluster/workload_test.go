@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -48,6 +47,9 @@ func (n *Node) newWorkload(t *testing.T, everyone bool) workload {
 	k.run("create", kind+"binding", name, "--"+kind+"="+name, "--serviceaccount="+w.namespace+":"+clientAccount)
 	return w
 }
+
+// configMaps is the path of the workload's ConfigMaps.
+func (w workload) configMaps() string { return "/api/v1/namespaces/" + w.namespace + "/configmaps" }
 
 // seen is what a client says about its informer.
 type seen struct {
@@ -134,19 +136,13 @@ func (n *Node) servesFromCache(t *testing.T, gateways []string, reads func()) {
 // checkInformer changes ConfigMaps at the apiserver until the client's informer has seen all of it.
 func (w workload) checkInformer(t *testing.T, pod corev1.Pod) {
 	t.Helper()
-	maps := w.Client("admin").CoreV1().ConfigMaps(w.namespace)
+	admin := w.Raw("admin")
 	for i := range 20 {
-		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: pod.Name + "-" + strconv.Itoa(i)}}
-		m, err := maps.Create(t.Context(), m, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Data = map[string]string{"changed": "yes"}
-		if _, err = maps.Update(t.Context(), m, metav1.UpdateOptions{}); err == nil && i%2 == 0 {
-			err = maps.Delete(t.Context(), m.Name, metav1.DeleteOptions{})
-		}
-		if err != nil {
-			t.Fatal(err)
+		name := fmt.Sprintf("%s-%d", pod.Name, i)
+		admin.Must(t, http.MethodPost, w.configMaps(), fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+		admin.Must(t, http.MethodPatch, w.configMaps()+"/"+name, `{"data":{"changed":"yes"}}`)
+		if i%2 == 0 {
+			admin.Must(t, http.MethodDelete, w.configMaps()+"/"+name, "")
 		}
 	}
 	harness.Eventually(t, "the informer of "+pod.Name+" has the apiserver's state", func() error {

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,16 +28,7 @@ var commands = map[string]func(args []string) error{
 }
 
 func main() {
-	name, args := filepath.Base(os.Args[0]), os.Args[1:]
-	if commands[name] == nil && len(args) > 0 {
-		name, args = args[0], args[1:]
-	}
-	run := commands[name]
-	if run == nil {
-		fmt.Fprintln(os.Stderr, "client: unknown command", name)
-		os.Exit(2)
-	}
-	if err := run(args); err != nil {
+	if err := commands[os.Args[1]](os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "client:", err)
 		os.Exit(1)
 	}
