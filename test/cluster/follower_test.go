@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -66,16 +65,9 @@ func (e *edge) follow(t *testing.T, namespace string) *follower {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		informer.Run(ctx.Done())
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
+	var running sync.WaitGroup
+	running.Go(func() { informer.RunWithContext(t.Context()) })
+	t.Cleanup(running.Wait)
 	return f
 }
 

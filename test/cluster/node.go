@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"text/template"
 
@@ -48,7 +47,7 @@ func startNode(t *testing.T) *Node {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(n.logs())
+			t.Log(harness.Logs(n.Dir))
 		}
 	})
 	n.write(t, "cni/cluster.conflist", "cni.conflist")
@@ -152,13 +151,4 @@ func (n *Node) alive() error {
 		}
 	}
 	return nil
-}
-
-// logs returns the last lines of each log of the node.
-func (n *Node) logs() string {
-	var b strings.Builder
-	for _, d := range n.daemons {
-		fmt.Fprintf(&b, "--- the end of the log of %s\n%s\n", d.name, d.tail())
-	}
-	return b.String()
 }

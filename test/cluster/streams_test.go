@@ -69,14 +69,9 @@ func (p target) url(subresource string, options *corev1.PodExecOptions) *url.URL
 	return r.URL()
 }
 
-// stream runs a command, or without one attaches to the container, with what in contains as its input.
+// stream runs a command with an input, if there is one.
 func (p target) stream(ctx context.Context, s streaming, in io.Reader, command ...string) (out, errs string, err error) {
-	// The options of attach are those of exec without the command.
-	subresource := "exec"
-	if len(command) == 0 {
-		subresource = "attach"
-	}
-	u := p.url(subresource, &corev1.PodExecOptions{Stdin: in != nil, Stdout: true, Stderr: true, Command: command})
+	u := p.url("exec", &corev1.PodExecOptions{Stdin: in != nil, Stdout: true, Stderr: true, Command: command})
 	e, err := s.executor(p.config, u)
 	if err != nil {
 		return "", "", err

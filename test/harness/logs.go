@@ -12,8 +12,11 @@ import (
 const tail = 25
 
 // Logs returns the last lines of each log of the control plane, and the first lines of a panic.
-func (c *ControlPlane) Logs() string {
-	paths, _ := filepath.Glob(filepath.Join(c.Dir, "*.log")) // the pattern is valid
+func (c *ControlPlane) Logs() string { return Logs(c.Dir) }
+
+// Logs returns the last lines of each log in a directory, and the first lines of a panic.
+func Logs(dir string) string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.log")) // the pattern is valid
 	var b strings.Builder
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
