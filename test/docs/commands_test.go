@@ -22,9 +22,16 @@ func TestCommandsExist(t *testing.T) {
 	targets := harness.Read(t, "Makefile") + harness.Read(t, "test/controlplane/build.mk") + harness.Read(t, "deploy/build.mk")
 	seen := 0
 	for _, page := range pages(t) {
-		prose, commands := split(harness.Read(t, page))
-		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(strings.Join(prose, "\n"), -1) {
+		var commands []string
+		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(strings.Join(proseOf(harness.Read(t, page)), "\n"), -1) {
 			commands = append(commands, quoted[1])
+		}
+		blocks, err := harness.GuideBlocks(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks {
+			commands = append(commands, strings.Split(strings.ReplaceAll(b.Text, "\\\n", ""), "\n")...)
 		}
 		for _, command := range commands {
 			command, _, _ = strings.Cut(command, " #")

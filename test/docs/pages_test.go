@@ -32,31 +32,18 @@ func pages(t *testing.T) []string {
 	return found
 }
 
-// split returns the prose of a document, and its lines of commands, continued lines as one.
-func split(text string) (prose, commands []string) {
+// proseOf returns the lines of a document that are not code.
+func proseOf(text string) (prose []string) {
 	fenced := false
-	continued := false
 	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "```") {
-			fenced = !fenced
-			continue
-		}
 		switch {
-		case fenced:
-		case strings.HasPrefix(line, "    "):
-			command, more := strings.CutSuffix(strings.TrimSpace(line), "\\")
-			if continued {
-				commands[len(commands)-1] += command
-			} else {
-				commands = append(commands, command)
-			}
-			continued = more
-		default:
-			prose = append(prose, line)
+		case strings.HasPrefix(line, "```"):
+			fenced = !fenced
+		case !fenced && !strings.HasPrefix(line, "    "):
+			prose = append(prose, strings.TrimSuffix(line, "\n"))
 		}
 	}
-	return prose, commands
+	return prose
 }
 
 var id = regexp.MustCompile(`<a id="([^"]+)">`)
@@ -64,8 +51,7 @@ var id = regexp.MustCompile(`<a id="([^"]+)">`)
 // anchors returns the names by which links point to the headings of a document, and to rows of tables.
 func anchors(text string) []string {
 	var found []string
-	prose, _ := split(text)
-	for _, line := range prose {
+	for _, line := range proseOf(text) {
 		for _, named := range id.FindAllStringSubmatch(line, -1) {
 			found = append(found, named[1])
 		}
@@ -80,8 +66,7 @@ var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 func TestLinksLeadToFilesAndHeadings(t *testing.T) {
 	for _, page := range pages(t) {
-		prose, _ := split(harness.Read(t, page))
-		for _, found := range link.FindAllStringSubmatch(strings.Join(prose, "\n"), -1) {
+		for _, found := range link.FindAllStringSubmatch(strings.Join(proseOf(harness.Read(t, page)), "\n"), -1) {
 			target, anchor, _ := strings.Cut(found[1], "#")
 			if strings.Contains(target, "://") {
 				continue
