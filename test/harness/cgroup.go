@@ -9,11 +9,9 @@ import (
 	"strings"
 )
 
-// cgroup is a group of processes whose memory is limited.
-type cgroup string // its directory
-
-// newCgroup creates a group below the one of this process, which needs root. The limit is in bytes.
-func newCgroup(limit int64) (cgroup, error) {
+// newCgroup creates a group of processes whose memory is limited, below the one of this process, which needs root. It returns
+// its directory. The limit is in bytes.
+func newCgroup(limit int64) (dir string, err error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return "", err
@@ -33,21 +31,11 @@ func newCgroup(limit int64) (cgroup, error) {
 	if parent == "" {
 		return "", errors.New("no cgroup limits memory")
 	}
-	dir, err := os.MkdirTemp(parent, "sluice-")
-	if err != nil {
+	if dir, err = os.MkdirTemp(parent, "sluice-"); err != nil {
 		return "", err
 	}
-	g := cgroup(dir)
 	if err := os.WriteFile(filepath.Join(dir, file), strconv.AppendInt(nil, limit, 10), 0o600); err != nil {
-		return "", errors.Join(fmt.Errorf("limit the memory of %s: %w", dir, err), g.remove())
+		return "", errors.Join(fmt.Errorf("limit the memory of %s: %w", dir, err), os.Remove(dir))
 	}
-	return g, nil
+	return dir, nil
 }
-
-// start returns what starts a program in the group, as the same process.
-func (g cgroup) start(path string, args []string) (string, []string) {
-	return "/bin/sh", append([]string{"-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(string(g), "cgroup.procs"), path}, args...)
-}
-
-// remove removes the group, whose processes have ended.
-func (g cgroup) remove() error { return os.Remove(string(g)) }

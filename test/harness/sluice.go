@@ -46,7 +46,7 @@ type Sluice struct {
 	opts         SluiceOptions
 	proc         *process
 	log          *os.File
-	cgroup       cgroup // empty without a limit of memory
+	cgroup       string // its directory; empty without a limit of memory
 
 	*clients
 }
@@ -128,7 +128,8 @@ func (s *Sluice) start(listen, admin string) error {
 		if s.cgroup, err = newCgroup(s.opts.Memory); err != nil {
 			return err
 		}
-		binary, args = s.cgroup.start(binary, args)
+		enter := []string{"-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(s.cgroup, "cgroup.procs"), binary}
+		binary, args = "/bin/sh", append(enter, args...)
 	}
 	p, line, err := startProcess(binary, args, s.log, nil)
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Sluice) Stop() error {
 	s.closeIdle()
 	err := s.proc.stop()
 	if s.cgroup != "" {
-		err = errors.Join(err, s.cgroup.remove())
+		err = errors.Join(err, os.Remove(s.cgroup))
 	}
 	if log := s.Log(); strings.Contains(log, "DATA RACE") {
 		return fmt.Errorf("sluice has a data race:\n%s", log)
