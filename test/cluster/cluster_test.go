@@ -13,7 +13,6 @@ func TestCluster(t *testing.T) {
 	n.loadTestImages(t)
 	n.guide(t).Run("import", "bin/image/sluice.tar", "bin/cluster-image/sluice.tar")
 	n.waitReady(t)
-	t.Run("PodsRun", n.podsRun)
 	// Beside the cluster, not in it.
 	sluice := n.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Upstream: n.routed(t), Flags: []string{"--proxy-listen=127.0.0.1:0"}})
 	t.Run("StreamsReachContainers", func(t *testing.T) { n.streamsReachContainers(t, sluice) })
@@ -23,11 +22,4 @@ func TestCluster(t *testing.T) {
 	t.Run("OverlaysServeClients", n.overlaysServeClients)
 	t.Run("ChartServesClients", n.chartServesClients)
 	t.Run("WatchesComeFromTheCache", func(t *testing.T) { n.watchesComeFromTheCache(t, sluice) })
-}
-
-// A pod is scheduled, gets an address, and runs.
-func (n *Node) podsRun(t *testing.T) {
-	namespace := n.Namespace(t)
-	n.createPod(t, namespace, clientPod("web", "serve"))
-	n.waitPodsReady(t, namespace, "app=web", 1)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // The kubelet, the scheduler and the kube-proxy run pods and Services when all they know is Sluice, in this
-// step and in all that follow. A restart of Sluice in the middle of a rollout delays it, and no program ends:
-// the scheduler keeps its lease.
+// step and in all that follow, and kubectl rolls a Deployment out, scales and deletes it. A restart of Sluice in the middle of a
+// rollout delays it, and no program ends: the scheduler keeps its lease.
 func (n *Node) nodeWorksThroughSluice(t *testing.T, sluice *harness.Sluice) {
 	n.stopPrograms(t)
 	n.startPrograms(t, sluice.Kubeconfig(t, "admin"))
