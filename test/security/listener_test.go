@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -40,9 +39,9 @@ func TestLongHeaderIsAnswered431(t *testing.T) {
 		"one field":    {"X-Long": {strings.Repeat("x", 100_000)}},
 		"short fields": {"X": slices.Repeat([]string{"y"}, 600)},
 	} {
-		resp, err := sluice.Raw("admin").Do(t.Context(), harness.Request{Path: "/version", HTTP1: true, Header: h})
-		if err != nil || resp.Status != http.StatusRequestHeaderFieldsTooLarge {
-			t.Errorf("%s: %+v, %v", name, resp, err)
+		resp := do(t, sluice.Raw("admin"), harness.Request{Path: "/version", HTTP1: true, Header: h})
+		if resp.Status != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("%s: %d", name, resp.Status)
 		}
 	}
 }
@@ -57,12 +56,14 @@ func TestStalledClientOfAPassedAnswerIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	conf.ServerName, conf.NextProtos = "127.0.0.1", []string{"http/1.1"}
-	dialer := &net.Dialer{Control: smallReceiveBuffer}
-	raw, err := dialer.DialContext(t.Context(), "tcp", address)
+	raw, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer raw.Close()
+	if err := raw.(*net.TCPConn).SetReadBuffer(4096); err != nil { // accepts little that the client does not read
+		t.Fatal(err)
+	}
 	conn := tls.Client(raw, conf)
 	request := fmt.Sprintf("GET /openapi/v2 HTTP/1.1\r\nHost: %s\r\nAudit-Id: stalled-client\r\nAuthorization: Bearer %s\r\n\r\n", address, plane.RESTConfig("admin").BearerToken)
 	if _, err := io.WriteString(conn, strings.Repeat(request, 20)); err != nil {
@@ -82,15 +83,6 @@ func TestStalledClientOfAPassedAnswerIsCut(t *testing.T) {
 	})
 }
 
-// smallReceiveBuffer makes a connection accept little that its client does not read.
-func smallReceiveBuffer(_, _ string, c syscall.RawConn) error {
-	var failed error
-	if err := c.Control(func(fd uintptr) { failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) }); err != nil {
-		return err
-	}
-	return failed
-}
-
 // Over IPv6, everything works as over IPv4: certificates, callers, limits by address.
 func TestIPv6(t *testing.T) {
 	if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
@@ -105,9 +97,8 @@ func TestIPv6(t *testing.T) {
 	s.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	for user, want := range map[string]int{"admin": http.StatusOK, "admin-cert": http.StatusOK, "nobody": http.StatusForbidden, harness.Anonymous: http.StatusForbidden} {
 		for _, http1 := range []bool{true, false} {
-			resp, err := s.Raw(user).Do(t.Context(), harness.Request{Path: "/api/v1/pods?resourceVersion=0", HTTP1: http1})
-			if err != nil || resp.Status != want {
-				t.Errorf("%s: %+v, %v", user, resp, err)
+			if resp := do(t, s.Raw(user), harness.Request{Path: "/api/v1/pods?resourceVersion=0", HTTP1: http1}); resp.Status != want {
+				t.Errorf("%s: %d", user, resp.Status)
 			}
 		}
 	}

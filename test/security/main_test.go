@@ -21,10 +21,14 @@ var (
 
 func TestMain(m *testing.M) {
 	harness.Main(m, 4, func(m *testing.M) (code int, err error) {
-		if audits, err = auditDir(); err != nil {
+		if audits, err = os.MkdirTemp("", "audit-"); err != nil {
 			return 1, err
 		}
 		defer os.RemoveAll(audits)
+		policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
+		if err := os.WriteFile(filepath.Join(audits, "policy.yaml"), []byte(policy), 0o600); err != nil {
+			return 1, err
+		}
 		if plane, err = harness.StartMain(harness.Options{Flags: []string{
 			"--requestheader-username-headers=X-My-User,X-Remote-User", "--requestheader-uid-headers=X-My-Uid,X-Remote-Uid",
 			"--requestheader-group-headers=X-My-Group,X-Remote-Group", "--requestheader-extra-headers-prefix=X-My-Extra-,X-Remote-Extra-",
@@ -46,14 +50,4 @@ audit: {path: %s}
 		defer func() { err = errors.Join(err, sluice.Stop()) }()
 		return m.Run(), nil
 	})
-}
-
-// auditDir creates a directory with the policy of the apiserver's audit log.
-func auditDir() (string, error) {
-	dir, err := os.MkdirTemp("", "audit-")
-	if err != nil {
-		return "", err
-	}
-	policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
-	return dir, os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policy), 0o600)
 }

@@ -12,9 +12,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sluice/test/harness"
 )
 
@@ -31,28 +28,19 @@ audit: {path: %s}
 `, filepath.Join(dir, "audit.log"))})
 	ns := plane.Namespace(t)
 	const marker = "do-not-show-this-to-anybody"
-	secrets := plane.Client("admin").CoreV1().Secrets(ns)
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s", Annotations: map[string]string{"note": marker}}, Data: map[string][]byte{"key": []byte(marker)}}
-	if _, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	path := "/api/v1/namespaces/" + ns + "/secrets"
+	write(t, http.MethodPost, path, fmt.Sprintf(`{"metadata":{"name":"s","annotations":{"note":%[1]q}},"stringData":{"key":%[1]q}}`, marker))
 	s.WaitForCacheSync(t, "/api/v1/secrets", "secrets.v1")
 	admin, wrong := s.Raw("admin"), "wrong-token-that-nobody-has"
-	path := "/api/v1/namespaces/" + ns + "/secrets"
 	for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor", "application/json;as=Table;v=v1;g=meta.k8s.io"} {
 		for _, target := range []string{path + "?resourceVersion=0", path + "/s?resourceVersion=0", path + "/s", path + "?watch=1&resourceVersion=0&timeoutSeconds=1", path + "?fieldSelector=x%3D" + "bad"} {
-			resp, err := admin.Do(t.Context(), harness.Request{Path: target, Header: http.Header{"Accept": {accept}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := do(t, admin, harness.Request{Path: target, Header: http.Header{"Accept": {accept}}})
 			if source := resp.Header.Get("Sluice-Source"); strings.HasSuffix(target, "secrets?resourceVersion=0") && !strings.HasPrefix(source, "cache") {
 				t.Errorf("%s of %s is from %q", accept, target, source)
 			}
 		}
 	}
-	if _, err := s.Raw(harness.Anonymous).Do(t.Context(), harness.Request{Path: path, Header: withToken(wrong)}); err != nil {
-		t.Fatal(err)
-	}
+	do(t, s.Raw(harness.Anonymous), harness.Request{Path: path, Header: withToken(wrong)})
 	open, err := admin.Open(t.Context(), harness.Request{Path: path + "?watch=1&resourceVersion=0"}) // while the process crashes
 	if err != nil {
 		t.Fatal(err)

@@ -18,14 +18,6 @@ import (
 // TestForgedContinueTokensShowWhatTheApiserverShows: a client makes up the version and the first key of a page.
 func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 	mine, other := plane.Namespace(t), plane.Namespace(t)
-	write := func(method, path, object string) []byte {
-		t.Helper()
-		a, err := plane.Raw("admin").Write(t.Context(), method, path, object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.Body
-	}
 	versionOf := func(object []byte) (version int64) {
 		t.Helper()
 		var o struct {
@@ -40,7 +32,7 @@ func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 	}
 	templates := func(namespace string) string { return "/api/v1/namespaces/" + namespace + "/podtemplates" }
 	create := func(namespace string, n int) int64 {
-		return versionOf(write(http.MethodPost, templates(namespace),
+		return versionOf(write(t, http.MethodPost, templates(namespace),
 			fmt.Sprintf(`{"metadata":{"name":"t%d"},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}`, n)))
 	}
 	for n := range 4 {
@@ -50,9 +42,9 @@ func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 	plane.Grant(t, mine, harness.User("forger"), rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"podtemplates"}})
 	before := create(mine, 4)
 	sluice.WaitForCacheSync(t, "/api/v1/podtemplates", "podtemplates.v1")
-	write(http.MethodDelete, templates(mine)+"/t1", "")
+	write(t, http.MethodDelete, templates(mine)+"/t1", "")
 	last := create(mine, 1)
-	elsewhere := versionOf(write(http.MethodPost, "/api/v1/namespaces/"+mine+"/configmaps", `{"metadata":{"name":"elsewhere"}}`))
+	elsewhere := versionOf(write(t, http.MethodPost, "/api/v1/namespaces/"+mine+"/configmaps", `{"metadata":{"name":"elsewhere"}}`))
 
 	starts := []string{
 		"", ".", "..", "/", "//", "~", "\x00", "\xff", "t1\x00", "/t1", "t1/x", "t1\x00/../x", mine, mine + "/t1\x00",
@@ -65,11 +57,7 @@ func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
 		if user != "" {
 			q.Header.Set("Impersonate-User", user)
 		}
-		a, err := from.Do(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
+		return do(t, from, q)
 	}
 	harness.Eventually(t, "access of the forger", func() error {
 		exact := fmt.Sprintf("limit=2&resourceVersion=%d", last)

@@ -9,41 +9,44 @@ import (
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
 )
 
-// do sends a request through Sluice.
-func do(t *testing.T, user string, r harness.Request) *harness.Response {
+// do sends a request.
+func do(t *testing.T, to *harness.RawClient, r harness.Request) *harness.Response {
 	t.Helper()
-	resp, err := sluice.Raw(user).Do(t.Context(), r)
+	resp, err := to.Do(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return resp
 }
 
+// write changes an object at the apiserver and returns the response.
+func write(t *testing.T, method, path, object string) []byte {
+	t.Helper()
+	resp, err := plane.Raw("admin").Write(t.Context(), method, path, object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Body
+}
+
 // tokens returns n tokens of a new service account, and revokes them when revoke is called.
 func tokens(t *testing.T, ns string, n int) (tokens []string, revoke func()) {
 	t.Helper()
-	accounts := plane.Client("admin").CoreV1().ServiceAccounts(ns)
-	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "revoked"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	accounts := "/api/v1/namespaces/" + ns + "/serviceaccounts"
+	write(t, http.MethodPost, accounts, `{"metadata":{"name":"revoked"}}`)
 	for range n {
-		issued, err := accounts.CreateToken(t.Context(), "revoked", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-		if err != nil {
+		var issued authenticationv1.TokenRequest
+		if err := json.Unmarshal(write(t, http.MethodPost, accounts+"/revoked/token", "{}"), &issued); err != nil {
 			t.Fatal(err)
 		}
 		tokens = append(tokens, issued.Status.Token)
 	}
-	return tokens, func() {
-		if err := accounts.Delete(t.Context(), "revoked", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return tokens, func() { write(t, http.MethodDelete, accounts+"/revoked", "") }
 }
 
 func withToken(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
@@ -63,7 +66,7 @@ func TestRevokedTokensFailNoWritesOfOthers(t *testing.T) {
 	}
 	cached := "/api/v1/namespaces/" + ns + "/pods?resourceVersion=0"
 	for _, token := range revoked { // Sluice remembers them from here on
-		resp := do(t, harness.Anonymous, harness.Request{Path: cached, Header: withToken(token)})
+		resp := do(t, sluice.Raw(harness.Anonymous), harness.Request{Path: cached, Header: withToken(token)})
 		if resp.Status != http.StatusForbidden {
 			t.Fatalf("a good token: %d %s", resp.Status, resp.Body)
 		}
@@ -103,7 +106,7 @@ func TestConnectionRemovesNoCredentials(t *testing.T) {
 	for _, connection := range []string{
 		"Authorization", "Impersonate-User", "impersonate-user, keep-alive", "X-Remote-User", "X-MY-GROUP", "Sec-WebSocket-Protocol",
 	} {
-		resp := do(t, "admin", harness.Request{
+		resp := do(t, sluice.Raw("admin"), harness.Request{
 			Path: "/api/v1/secrets", HTTP1: true, Header: http.Header{"Connection": {connection}, "Impersonate-User": {"nobody"}},
 		})
 		var status metav1.Status
@@ -111,7 +114,7 @@ func TestConnectionRemovesNoCredentials(t *testing.T) {
 			t.Errorf("Connection: %s: %d %s", connection, resp.Status, resp.Body)
 		}
 	}
-	resp := do(t, "admin", harness.Request{Path: "/api/v1/secrets", HTTP1: true, Header: http.Header{"Impersonate-User": {"nobody"}}})
+	resp := do(t, sluice.Raw("admin"), harness.Request{Path: "/api/v1/secrets", HTTP1: true, Header: http.Header{"Impersonate-User": {"nobody"}}})
 	if resp.Status != http.StatusForbidden {
 		t.Errorf("without Connection: %d", resp.Status)
 	}
@@ -126,7 +129,7 @@ func TestConfiguredFrontProxyHeadersOfClientsDoNotPass(t *testing.T) {
 	}
 	for _, user := range []string{"nobody", "nobody-cert"} {
 		harness.Eventually(t, "the names are known", func() error { // callers with certificates receive 503 before
-			resp := do(t, user, harness.Request{
+			resp := do(t, sluice.Raw(user), harness.Request{
 				Method: http.MethodPost, Path: "/apis/authentication.k8s.io/v1/selfsubjectreviews", Header: forged,
 				Body: []byte(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`),
 			})
