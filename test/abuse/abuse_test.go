@@ -22,72 +22,64 @@ func server(t *testing.T, h http.HandlerFunc) *Target {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	admin := httptest.NewServer(h)
-	t.Cleanup(admin.Close)
-	return &Target{URL: s.URL, Admin: admin.URL, CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
+	return &Target{URL: s.URL, CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
 }
 
-// attackUntil attacks until enough is closed, and returns the answers.
-func attackUntil(t *testing.T, a Attacker, to *Target, enough <-chan struct{}) Tally {
-	t.Helper()
-	answers, err := a.Attack(until(t, enough), to, []string{"a", "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answers
-}
-
-// until returns a context that ends when enough is closed. The test fails if that takes minutes.
-func until(t *testing.T, enough <-chan struct{}) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		defer cancel()
-		select {
-		case <-enough:
-		case <-time.After(2 * time.Minute):
-			t.Error("the server has not seen what it waits for")
-		}
-	}()
-	return ctx
-}
-
-// seen collects what a server has seen, and closes enough at a number of different things.
+// seen is what a server has seen. It ends ctx at a number of different things.
 type seen struct {
-	mu     sync.Mutex
-	things map[string]int
+	ctx    context.Context
+	end    context.CancelFunc
 	number int
-	enough chan struct{}
+	mu     sync.Mutex // guards things
+	things map[string]int
 }
 
-func expect(number int) *seen {
-	return &seen{things: map[string]int{}, number: number, enough: make(chan struct{})}
+func expect(t *testing.T, number int) *seen {
+	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(end)
+	return &seen{ctx: ctx, end: end, number: number, things: map[string]int{}}
 }
 
 func (s *seen) add(thing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.things[thing]++; s.things[thing] == 1 && len(s.things) == s.number {
-		close(s.enough)
+	if s.things[thing]++; len(s.things) == s.number {
+		s.end()
 	}
 }
 
-func (s *seen) all() map[string]int {
+// all returns everything that the server has seen, which must be enough.
+func (s *seen) all(t *testing.T) map[string]int {
+	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.things) < s.number {
+		t.Fatalf("the server has seen only %d different things", len(s.things))
+	}
 	return maps.Clone(s.things)
 }
 
+// attack attacks until the server has seen enough, and returns the answers.
+func (s *seen) attack(t *testing.T, a Attacker, to *Target) Tally {
+	t.Helper()
+	answers, err := a.Attack(s.ctx, to, []string{"a", "b"})
+	if s.all(t); err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
 func TestEachRequestHasAnotherRandomToken(t *testing.T) {
-	tokens := expect(20)
+	tokens := expect(t, 20)
 	to := server(t, func(w http.ResponseWriter, r *http.Request) {
 		tokens.add(r.Header.Get("Authorization"))
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	answers := attackUntil(t, Streams{Connections: 2, Each: 3, Method: "GET", Path: "/", RandomToken: 40_000, Again: true}, to, tokens.enough)
+	answers := tokens.attack(t, Streams{Connections: 2, Each: 3, Method: "GET", Path: "/", RandomToken: 40_000, Again: true}, to)
 	if answers["401"] == 0 {
 		t.Errorf("answers: %v", answers)
 	}
-	for token, n := range tokens.all() {
+	for token, n := range tokens.all(t) {
 		if len(token) != len("Bearer ")+40_000 || n != 1 {
 			t.Errorf("a token of %d bytes came %d times", len(token), n)
 		}
@@ -95,7 +87,7 @@ func TestEachRequestHasAnotherRandomToken(t *testing.T) {
 }
 
 func TestSlowBodiesKeepComing(t *testing.T) {
-	bytes := expect(4 * 3)
+	bytes := expect(t, 4*3)
 	to := server(t, func(_ http.ResponseWriter, r *http.Request) {
 		one := make([]byte, 1) // bytes that came together count as well
 		for total := 0; ; {
@@ -106,8 +98,8 @@ func TestSlowBodiesKeepComing(t *testing.T) {
 			bytes.add(r.Header.Get("Authorization") + r.Header.Get("Content-Length") + strings.Repeat("x", min(total, 3)) + r.RemoteAddr)
 		}
 	})
-	attackUntil(t, Streams{Connections: 4, Each: 1, Method: "POST", Path: "/", Body: 100, Every: time.Millisecond}, to, bytes.enough)
-	for thing := range maps.Keys(bytes.all()) {
+	bytes.attack(t, Streams{Connections: 4, Each: 1, Method: "POST", Path: "/", Body: 100, Every: time.Millisecond}, to)
+	for thing := range bytes.all(t) {
 		if !strings.HasPrefix(thing, "Bearer a100x") && !strings.HasPrefix(thing, "Bearer b100x") {
 			t.Errorf("a byte of %q", thing)
 		}
@@ -116,7 +108,7 @@ func TestSlowBodiesKeepComing(t *testing.T) {
 
 func TestSlowReadersReadOnlyWhatTheySay(t *testing.T) {
 	const reads = 20_000 // five of them are more than a connection's first window, so some have been read
-	written := expect(1)
+	written := expect(t, 1)
 	to := server(t, func(w http.ResponseWriter, _ *http.Request) {
 		for i := range 5 { // only the first writes do not wait for the reader
 			_, _ = w.Write(make([]byte, reads))
@@ -126,7 +118,7 @@ func TestSlowReadersReadOnlyWhatTheySay(t *testing.T) {
 			}
 		}
 	})
-	answers := attackUntil(t, Streams{Connections: 1, Each: 1, Method: "GET", Path: "/", Every: time.Millisecond, Reads: reads}, to, written.enough)
+	answers := written.attack(t, Streams{Connections: 1, Each: 1, Method: "GET", Path: "/", Every: time.Millisecond, Reads: reads}, to)
 	if answers["200"] != 1 {
 		t.Errorf("answers: %v", answers)
 	}
@@ -135,7 +127,7 @@ func TestSlowReadersReadOnlyWhatTheySay(t *testing.T) {
 func TestConnectionsAreHeldUntilTheAttackEnds(t *testing.T) {
 	for name, header := range map[string]int{"idle": 0, "unfinished header": 100_000} {
 		t.Run(name, func(t *testing.T) {
-			opened := expect(5)
+			opened := expect(t, 5)
 			s := httptest.NewUnstartedServer(http.NotFoundHandler())
 			s.Config.ConnState = func(c net.Conn, state http.ConnState) {
 				if state == http.StateNew {
@@ -144,8 +136,7 @@ func TestConnectionsAreHeldUntilTheAttackEnds(t *testing.T) {
 			}
 			s.Start()
 			t.Cleanup(s.Close)
-			answers := attackUntil(t, Connections{Count: 5, Header: header}, &Target{Admin: s.URL}, opened.enough)
-			if len(answers) != 0 {
+			if answers := opened.attack(t, Connections{Count: 5, Header: header}, &Target{Admin: s.URL}); len(answers) != 0 {
 				t.Errorf("answers: %v", answers)
 			}
 		})
@@ -162,7 +153,7 @@ func TestAttackersKeepToLoopback(t *testing.T) {
 }
 
 func TestAgentsListAndWatchAgain(t *testing.T) {
-	watches := expect(4) // by the connection
+	watches := expect(t, 4) // by the connection
 	var refused atomic.Bool
 	to := server(t, func(w http.ResponseWriter, r *http.Request) {
 		if !refused.Swap(true) {
@@ -180,9 +171,10 @@ func TestAgentsListAndWatchAgain(t *testing.T) {
 		watches.add(r.RemoteAddr) // and it ends
 	})
 	c := &Crowd{Agents: 2, Tokens: []string{"a"}, Path: func(int) string { return "/?" }, Pause: time.Millisecond}
-	if err := c.Run(until(t, watches.enough), to); err != nil {
+	if err := c.Run(watches.ctx, to); err != nil {
 		t.Fatal(err)
 	}
+	watches.all(t)
 	if refusals := c.Refusals(); c.Watching() != 0 || len(refusals) != 1 || refusals["429"] != 1 {
 		t.Errorf("%d watches, refusals: %v", c.Watching(), refusals)
 	}

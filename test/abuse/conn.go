@@ -102,6 +102,18 @@ func (c *conn) read() (answer, error) {
 	}
 }
 
+// take reads the next part of a response and lets the server send as much again, on the stream only if all is read at once.
+func (c *conn) take(slowly bool) (answer, error) {
+	a, err := c.read()
+	if n := len(a.data); err == nil && n > 0 {
+		err = c.grant(0, n)
+		if err == nil && !slowly && !a.end {
+			err = c.grant(a.stream, n)
+		}
+	}
+	return a, err
+}
+
 // locked writes.
 func (c *conn) locked(write func() error) error {
 	c.mu.Lock()
@@ -131,10 +143,10 @@ func text(dst []byte, s string) []byte {
 }
 
 // request returns the header of a request.
-func request(method, path, host string, fields map[string]string) []byte {
+func (c *conn) request(method, path string, fields map[string]string) []byte {
 	h := field(nil, ":method", method)
 	h = field(h, ":scheme", "https")
-	h = field(h, ":authority", host)
+	h = field(h, ":authority", c.RemoteAddr().String())
 	h = field(h, ":path", path)
 	for name, value := range fields {
 		h = field(h, name, value)

@@ -34,17 +34,16 @@ func (c *Crowd) Refusals() Tally { return c.answers.take() }
 
 // Run runs the agents until ctx ends.
 func (c *Crowd) Run(ctx context.Context, t *Target) error {
-	dial, err := t.dialer()
+	dialer, host, err := t.dialer()
 	if err != nil {
 		return err
 	}
-	host, _ := loopback(t.URL)
 	var running sync.WaitGroup
 	defer running.Wait()
 	for i := range c.Agents {
 		running.Go(func() {
 			for again := true; again; again = sleep(ctx, c.Pause+rand.N(c.Pause)) {
-				answer := with(ctx, dial, firstWindow, func(x *conn) string { return c.agent(x, host, i) })
+				answer := with(ctx, dialer, host, firstWindow, func(x *conn) string { return c.agent(x, i) })
 				if answer != "" && ctx.Err() == nil {
 					c.answers.add(answer)
 				}
@@ -55,17 +54,14 @@ func (c *Crowd) Run(ctx context.Context, t *Target) error {
 }
 
 // agent lists and watches over one connection, until that ends, and returns why.
-func (c *Crowd) agent(x *conn, host string, i int) string {
+func (c *Crowd) agent(x *conn, i int) string {
 	path := c.Path(i)
 	fields := map[string]string{"authorization": "Bearer " + c.Tokens[i%len(c.Tokens)], "accept": "application/json"}
-	version, err := x.list(request("GET", path+"&resourceVersion=0", host, fields))
+	version, err := x.list(x.request("GET", path+"&resourceVersion=0", fields))
+	if err == nil {
+		err = x.follow(x.request("GET", path+"&watch=1&allowWatchBookmarks=true&resourceVersion="+version, fields), &c.watching)
+	}
 	if err != nil {
-		return err.Error()
-	}
-	if _, err = x.open(request("GET", path+"&watch=1&allowWatchBookmarks=true&resourceVersion="+version, host, fields), true); err != nil {
-		return Cut
-	}
-	if err := x.follow(&c.watching); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -74,22 +70,16 @@ func (c *Crowd) agent(x *conn, host string, i int) string {
 // errCut is an error whose text is Cut.
 var errCut = errors.New(Cut)
 
-// take returns the next part of a response with code 200, and lets the server send as much again. Another code is an error.
-func (c *conn) take() (a answer, err error) {
-	a, err = c.read()
-	if n := len(a.data); err == nil && n > 0 {
-		err = c.grant(0, n)
-		if err == nil && !a.end {
-			err = c.grant(a.stream, n)
-		}
-	}
+// expect returns the next part of a response with code 200. Another code is an error.
+func (c *conn) expect() (answer, error) {
+	a, err := c.take(false)
 	switch {
 	case err != nil:
-		return a, errCut
+		err = errCut
 	case a.code != "" && a.code != "200":
-		return a, errors.New(a.code)
+		err = errors.New(a.code)
 	}
-	return a, nil
+	return a, err
 }
 
 // list returns the version of a list.
@@ -99,7 +89,7 @@ func (c *conn) list(header []byte) (version string, err error) {
 	}
 	var body []byte
 	for {
-		a, err := c.take()
+		a, err := c.expect()
 		if err != nil {
 			return "", err
 		}
@@ -125,22 +115,19 @@ func versionOf(body []byte) (string, error) {
 	return string(version), nil
 }
 
-// follow reads a watch until it ends.
-func (c *conn) follow(watching *atomic.Int64) error {
-	open := false
-	defer func() {
-		if open {
-			watching.Add(-1)
-		}
-	}()
-	for {
-		a, err := c.take()
-		if err != nil || a.end {
-			return err
-		}
-		if a.code != "" {
-			open = true
-			watching.Add(1)
-		}
+// follow opens a watch and reads it until it ends.
+func (c *conn) follow(header []byte, watching *atomic.Int64) error {
+	if _, err := c.open(header, true); err != nil {
+		return errCut
 	}
+	a, err := c.expect()
+	if err != nil {
+		return err
+	}
+	watching.Add(1)
+	defer watching.Add(-1)
+	for err == nil && !a.end {
+		a, err = c.expect()
+	}
+	return err
 }

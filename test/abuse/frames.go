@@ -30,13 +30,9 @@ const atOnce, mostPieces = 1_000, 60_000
 
 // Attack implements Attacker.
 func (f Frames) Attack(ctx context.Context, t *Target, tokens []string) (Tally, error) {
-	host, err := loopback(t.URL)
-	if err != nil {
-		return nil, err
-	}
 	return t.hold(ctx, f.Connections, firstWindow, &counter{}, func(c *conn, i int) string {
 		go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
-		if f.flood(c, host, tokens, i) != nil {
+		if f.flood(c, tokens, i) != nil {
 			return Cut
 		}
 		return ""
@@ -44,12 +40,12 @@ func (f Frames) Attack(ctx context.Context, t *Target, tokens []string) (Tally, 
 }
 
 // flood writes frames until the connection ends, or the window is used up.
-func (f Frames) flood(c *conn, host string, tokens []string, i int) error {
+func (f Frames) flood(c *conn, tokens []string, i int) error {
 	var stream uint32
 	if f.Kind == Empty || f.Kind == Pieces {
 		fields := map[string]string{"authorization": "Bearer " + tokens[i%len(tokens)], "content-type": "application/json"}
 		var err error
-		if stream, err = c.open(request("POST", f.Path, host, fields), false); err != nil {
+		if stream, err = c.open(c.request("POST", f.Path, fields), false); err != nil {
 			return err
 		}
 	}

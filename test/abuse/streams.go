@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -34,14 +35,8 @@ const Endless = -1
 
 // Attack implements Attacker.
 func (s Streams) Attack(ctx context.Context, t *Target, tokens []string) (Tally, error) {
-	host, err := loopback(t.URL)
-	if err != nil {
-		return nil, err
-	}
-	fields := maps.Clone(s.Header)
-	if fields == nil {
-		fields = map[string]string{}
-	}
+	fields := map[string]string{}
+	maps.Copy(fields, s.Header)
 	if s.Body > 0 {
 		fields["content-length"] = strconv.FormatInt(s.Body, 10)
 	}
@@ -51,7 +46,7 @@ func (s Streams) Attack(ctx context.Context, t *Target, tokens []string) (Tally,
 	}
 	answers := &counter{}
 	return t.hold(ctx, s.Connections, window, answers, func(c *conn, i int) string {
-		header := request(s.Method, s.Path, host, fields)
+		header := c.request(s.Method, s.Path, fields)
 		if s.RandomToken == 0 {
 			header = field(header, "authorization", "Bearer "+tokens[i%len(tokens)])
 		}
@@ -63,33 +58,21 @@ func (s Streams) Attack(ctx context.Context, t *Target, tokens []string) (Tally,
 
 // connection attacks over one connection until it ends.
 func (s Streams) connection(c *conn, header []byte, answers *counter) {
-	ended := make(chan uint32, s.Each)
-	done, over := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		s.send(c, header, ended, over)
-	}()
+	ended, over := make(chan uint32, s.Each), make(chan struct{})
+	var sending sync.WaitGroup
+	sending.Go(func() { s.send(c, header, ended, over) })
 	s.receive(c, answers, ended, over)
 	close(over)
 	_ = c.Close() // ends a write that waits
-	<-done
+	sending.Wait()
 }
 
 // receive counts answers, and tells of requests that have ended.
 func (s Streams) receive(c *conn, answers *counter, ended chan<- uint32, over <-chan struct{}) {
 	for {
-		a, err := c.read()
-		if err != nil {
-			return
-		}
+		a, err := c.take(s.Reads > 0)
 		if a.code != "" {
 			answers.add(a.code)
-		}
-		if n := len(a.data); n > 0 {
-			err = c.grant(0, n)
-			if err == nil && s.Reads == 0 && !a.end {
-				err = c.grant(a.stream, n)
-			}
 		}
 		if err != nil {
 			return

@@ -74,22 +74,14 @@ func loopback(address string) (string, error) {
 	return u.Host, nil
 }
 
-// dialer returns a function that opens TLS connections for HTTP/2.
-func (t *Target) dialer() (func(context.Context) (net.Conn, error), error) {
-	host, err := loopback(t.URL)
-	if err != nil {
-		return nil, err
-	}
+// dialer returns what opens TLS connections for HTTP/2 to host:port of the API.
+func (t *Target) dialer() (d *tls.Dialer, host string, err error) {
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(t.CA) {
-		return nil, errors.New("no CA")
+	if host, err = loopback(t.URL); err == nil && !roots.AppendCertsFromPEM(t.CA) {
+		err = errors.New("no CA")
 	}
-	d := tls.Dialer{Config: &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}}}
-	return func(ctx context.Context) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, dialLimit)
-		defer cancel()
-		return d.DialContext(ctx, "tcp", host)
-	}, nil
+	config := &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}}
+	return &tls.Dialer{NetDialer: &net.Dialer{Timeout: dialLimit}, Config: config}, host, err
 }
 
 // redial is the pause before a connection is opened again that was refused.
@@ -98,7 +90,7 @@ const redial = 200 * time.Millisecond
 // hold holds n HTTP/2 connections until ctx ends, each of them opened again when it has ended, and returns how the server
 // answered. use is called with the number of a connection, and returns an answer, too, when the connection has ended.
 func (t *Target) hold(ctx context.Context, n int, window uint32, answers *counter, use func(c *conn, i int) string) (Tally, error) {
-	dial, err := t.dialer()
+	dialer, host, err := t.dialer()
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +98,7 @@ func (t *Target) hold(ctx context.Context, n int, window uint32, answers *counte
 	for i := range n {
 		running.Go(func() {
 			for ctx.Err() == nil {
-				answer := with(ctx, dial, window, func(c *conn) string { return use(c, i) })
+				answer := with(ctx, dialer, host, window, func(c *conn) string { return use(c, i) })
 				if answer != "" && ctx.Err() == nil {
 					answers.add(answer)
 				}
@@ -121,8 +113,8 @@ func (t *Target) hold(ctx context.Context, n int, window uint32, answers *counte
 }
 
 // with opens an HTTP/2 connection, which ends with ctx, and returns the answer of use, or what happened instead.
-func with(ctx context.Context, dial func(context.Context) (net.Conn, error), window uint32, use func(*conn) string) string {
-	tls, err := dial(ctx)
+func with(ctx context.Context, d *tls.Dialer, host string, window uint32, use func(*conn) string) string {
+	tls, err := d.DialContext(ctx, "tcp", host)
 	if err != nil {
 		return Refused
 	}
@@ -137,10 +129,8 @@ func with(ctx context.Context, dial func(context.Context) (net.Conn, error), win
 
 // sleep sleeps for d, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
