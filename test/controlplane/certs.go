@@ -1,8 +1,7 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
+	"crypto"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,10 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"net"
 	"os"
 	"time"
+
+	"k8s.io/client-go/util/keyutil"
 )
 
 // The names of the certificate authorities.
@@ -44,7 +44,10 @@ func makeCerts(d directory, address net.IP) error {
 	errs := []error{
 		leaf(d, apiserverPair, serving, servingTemplate(address)),
 		leaf(d, frontProxyPair, front, clientTemplate(frontProxyPair)),
-		serviceAccountKey(d),
+	}
+	if !exists(d.file(serviceAccounts)) { // the key that signs tokens of service accounts
+		_, err := newKey(d, serviceAccounts)
+		errs = append(errs, err)
 	}
 	for _, u := range users {
 		if u.cert {
@@ -93,53 +96,33 @@ func leaf(d directory, name string, issuer tls.Certificate, t *x509.Certificate)
 	if exists(d.file(name + ".crt")) {
 		return nil
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err := newKey(d, name+".key")
 	if err != nil {
 		return err
 	}
-	der, err := sign(t, key, issuer)
+	t.NotBefore = time.Now().Add(-time.Hour) // tolerates clock skew
+	t.NotAfter = time.Now().Add(validity)
+	if issuer.Leaf == nil {
+		issuer = tls.Certificate{Leaf: t, PrivateKey: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, issuer.Leaf, key.Public(), issuer.PrivateKey)
 	if err != nil {
 		return fmt.Errorf("sign %s: %w", name, err)
-	}
-	if err := writeKey(d, name+".key", key); err != nil {
-		return err
 	}
 	return d.write(name+".crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// sign sets the serial number and validity of a certificate and signs it.
-func sign(t *x509.Certificate, key *ecdsa.PrivateKey, issuer tls.Certificate) ([]byte, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+// newKey creates a key and writes it to a file.
+func newKey(d directory, name string) (crypto.Signer, error) {
+	text, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
 		return nil, err
 	}
-	t.SerialNumber = serial
-	t.NotBefore = time.Now().Add(-time.Hour) // tolerates clock skew
-	t.NotAfter = time.Now().Add(validity)
-	if issuer.Leaf == nil {
-		return x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
-	}
-	return x509.CreateCertificate(rand.Reader, t, issuer.Leaf, &key.PublicKey, issuer.PrivateKey)
-}
-
-// serviceAccountKey creates the key that signs service account tokens.
-func serviceAccountKey(d directory) error {
-	if exists(d.file(serviceAccounts)) {
-		return nil
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err := keyutil.ParsePrivateKeyPEM(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeKey(d, serviceAccounts, key)
-}
-
-func writeKey(d directory, name string, key *ecdsa.PrivateKey) error {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return err
-	}
-	return d.write(name, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+	return key.(crypto.Signer), d.write(name, text)
 }
 
 func exists(path string) bool {

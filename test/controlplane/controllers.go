@@ -23,12 +23,8 @@ func controllerManager(args []string) int {
 
 // runControllers runs the child until ctx ends, once ready is closed.
 func runControllers(ctx context.Context, d directory, ready <-chan struct{}) error {
-	return runChild(ctx, d, ready, child{log: "controllers.log", args: controllerFlags(d)})
-}
-
-func controllerFlags(d directory) []string {
 	kubeconfig := d.file(fileName(controllerUser) + ".kubeconfig")
-	return []string{
+	return runChild(ctx, d, ready, child{log: "controllers.log", args: []string{
 		controllerCommand,
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig,
@@ -39,5 +35,5 @@ func controllerFlags(d directory) []string {
 		"--root-ca-file=" + d.file(servingCA+".crt"),
 		"--cluster-signing-cert-file=" + d.file(clientCA+".crt"),
 		"--cluster-signing-key-file=" + d.file(clientCA+".key"),
-	}
+	}})
 }

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -28,74 +29,65 @@ func (p components) makeReady(ctx context.Context, ready chan<- struct{}) error 
 	if err != nil {
 		return err
 	}
-	if err := poll(ctx, func() bool { return serverReady(ctx, c) }); err != nil {
+	if err := retry(ctx, func() error { return get(ctx, c, "/readyz") }); err != nil {
 		return err
 	}
 	close(ready)
 	if err := retry(ctx, func() error { return grantRights(ctx, c) }); err != nil {
+		return fmt.Errorf("grant rights: %w", err)
+	}
+	namespace := "/api/v1/namespaces/default"
+	if p.controllers {
+		namespace += "/serviceaccounts/default" // which pods need
+	}
+	if err := retry(ctx, func() error { return get(ctx, c, namespace) }); err != nil || p.extension == nil {
 		return err
 	}
-	if err := poll(ctx, func() bool { return namespaceReady(ctx, c, p.controllers) }); err != nil {
-		return err
-	}
-	if p.extension != nil {
-		return p.extension.makeReady(ctx, c)
-	}
-	return nil
+	return p.extension.makeReady(ctx, c)
 }
 
-func adminClient(d directory) (kubernetes.Interface, error) {
+func adminClient(d directory) (rest.Interface, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", d.file("admin.kubeconfig"))
 	if err != nil {
 		return nil, err
 	}
 	cfg.QPS = -1 // no client-side rate limit
+	return unversioned(cfg)
+}
+
+// unversioned returns a client that requests any path.
+func unversioned(cfg *rest.Config) (rest.Interface, error) {
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	cfg.Timeout = probeTimeout
-	return kubernetes.NewForConfig(cfg)
+	return rest.UnversionedRESTClientFor(cfg)
 }
 
-func serverReady(ctx context.Context, c kubernetes.Interface) bool {
-	_, err := c.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-	return err == nil
+// get requests an object, or whether a server is ready.
+func get(ctx context.Context, c rest.Interface, path string) error {
+	_, err := c.Get().AbsPath(path).DoRaw(ctx)
+	return err
 }
 
-// namespaceReady reports whether the default namespace exists and, with controllers, has the service
-// account that pods need.
-func namespaceReady(ctx context.Context, c kubernetes.Interface, controllers bool) bool {
-	if _, err := c.CoreV1().Namespaces().Get(ctx, corev1.NamespaceDefault, metav1.GetOptions{}); err != nil {
-		return false
-	}
-	if !controllers {
-		return true
-	}
-	_, err := c.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
-	return err == nil
+// apply creates or updates an object by server-side apply.
+func apply(ctx context.Context, c rest.Interface, path, object string) error {
+	return c.Patch(types.ApplyYAMLPatchType).AbsPath(path).Param("fieldManager", "controlplane").Param("force", "true").
+		Body([]byte(object)).Do(ctx).Error()
 }
 
 // retry calls f until it succeeds: an apiserver that has just become ready may not respond within
 // probeTimeout. It returns the last error when ctx ends.
 func retry(ctx context.Context, f func() error) error {
-	var last error
-	err := poll(ctx, func() bool {
-		last = f()
-		return last == nil
-	})
-	if err != nil {
-		return errors.Join(err, last)
-	}
-	return nil
-}
-
-// poll polls until ready returns true, or returns the cause when ctx ends.
-func poll(ctx context.Context, ready func() bool) error {
 	t := time.NewTicker(pollInterval)
 	defer t.Stop()
-	for !ready() {
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errors.Join(context.Cause(ctx), err)
 		case <-t.C:
 		}
 	}
-	return nil
 }

@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
-const (
-	sluice = "sluice"
-	// sluiceRights is the name of the role and of its binding. That of an installed Sluice is "sluice".
-	sluiceRights = "controlplane:sluice"
-)
+// sluiceRights is the name of the role and of its binding. That of an installed Sluice is "sluice".
+const sluiceRights = "controlplane:sluice"
 
 // sluiceRules are exactly the rights that docs/operating.md requires, so that a test fails if Sluice
 // needs more.
@@ -50,24 +47,22 @@ var sluiceRules = []rbacv1.PolicyRule{
 }
 
 // grantRights creates or updates the rights of the user sluice.
-func grantRights(ctx context.Context, c kubernetes.Interface) error {
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: sluiceRights}, Rules: sluiceRules}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: sluiceRights},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: sluiceRights},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: sluice}},
-	}
-	roles, bindings := c.RbacV1().ClusterRoles(), c.RbacV1().ClusterRoleBindings()
-	_, err := roles.Create(ctx, role, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		_, err = roles.Update(ctx, role, metav1.UpdateOptions{})
-	}
+func grantRights(ctx context.Context, c rest.Interface) error {
+	rules, err := json.Marshal(sluiceRules)
 	if err != nil {
-		return fmt.Errorf("grant rights: %w", err)
+		return err
 	}
-	_, err = bindings.Create(ctx, binding, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("grant rights: %w", err)
-	}
-	return nil
+	const path = "/apis/rbac.authorization.k8s.io/v1/"
+	return errors.Join(apply(ctx, c, path+"clusterroles/"+sluiceRights, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %q}
+rules: %s
+`, sluiceRights, rules)), apply(ctx, c, path+"clusterrolebindings/"+sluiceRights, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]q}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]q}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: sluice}]
+`, sluiceRights)))
 }

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 
-	"k8s.io/apimachinery/pkg/types"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/cli"
 	wardle "k8s.io/sample-apiserver/pkg/cmd/server"
@@ -85,42 +82,31 @@ func (s *sample) run(ctx context.Context, ready <-chan struct{}) error {
 
 // makeReady waits until the child serves, registers it with the aggregator, and waits until the
 // apiserver proxies to it. Without the first wait the aggregator would retry only after seconds.
-func (s *sample) makeReady(ctx context.Context, c kubernetes.Interface) error {
-	direct, err := rest.HTTPClientFor(&rest.Config{
-		TLSClientConfig: rest.TLSClientConfig{CAFile: s.dir.file(servingCA + ".crt")}, Timeout: probeTimeout,
+func (s *sample) makeReady(ctx context.Context, c rest.Interface) error {
+	direct, err := unversioned(&rest.Config{
+		Host: "https://" + s.listener.Addr().String(), TLSClientConfig: rest.TLSClientConfig{CAFile: s.dir.file(servingCA + ".crt")},
 	})
 	if err != nil {
 		return err
 	}
-	defer direct.CloseIdleConnections()
-	if err := poll(ctx, func() bool { return healthy(direct, "https://"+s.listener.Addr().String()+"/readyz") }); err != nil {
+	if err := retry(ctx, func() error { return get(ctx, direct, "/readyz") }); err != nil {
 		return err
 	}
 	if err := retry(ctx, func() error { return s.register(ctx, c) }); err != nil {
 		return fmt.Errorf("register %s: %w", sampleCommand, err)
 	}
-	return poll(ctx, func() bool {
+	return retry(ctx, func() error {
 		var errs error
 		for _, v := range sampleVersions {
-			_, err := c.Discovery().RESTClient().Get().AbsPath("/apis/" + sampleGroup + "/" + v + "/flunders").DoRaw(ctx)
-			errs = errors.Join(errs, err)
+			errs = errors.Join(errs, get(ctx, c, "/apis/"+sampleGroup+"/"+v+"/flunders"))
 		}
-		return errs == nil
+		return errs
 	})
-}
-
-func healthy(c *http.Client, url string) bool {
-	resp, err := c.Get(url)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
 }
 
 // register creates or updates the Service and the APIServices. It uses an external name because
 // endpoints must not be loopback addresses.
-func (s *sample) register(ctx context.Context, c kubernetes.Interface) error {
+func (s *sample) register(ctx context.Context, c rest.Interface) error {
 	ca, err := os.ReadFile(s.dir.file(servingCA + ".crt"))
 	if err != nil {
 		return err
@@ -148,10 +134,4 @@ spec:
 `, name, sampleGroup, v, base64.StdEncoding.EncodeToString(ca), sampleCommand, port)))
 	}
 	return errors.Join(errs...)
-}
-
-// apply creates or updates an object by server-side apply.
-func apply(ctx context.Context, c kubernetes.Interface, path, object string) error {
-	return c.Discovery().RESTClient().Patch(types.ApplyYAMLPatchType).AbsPath(path).
-		Param("fieldManager", "controlplane").Param("force", "true").Body([]byte(object)).Do(ctx).Error()
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/csv"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 )
@@ -30,41 +28,14 @@ var users = []user{
 
 const tokenFile = "tokens.csv"
 
-// loadTokens returns each user's token. It keeps the tokens in the token file, so that clients survive
-// a restart, and generates the others.
+// loadTokens returns each user's token. The file is written once, so that clients survive a restart.
 func loadTokens(d directory) (map[string]string, error) {
-	tokens, err := readTokens(d)
-	if err != nil {
-		return nil, err
-	}
-	var file strings.Builder
-	w := csv.NewWriter(&file)
-	for _, u := range users {
-		if tokens[u.name] == "" {
-			tokens[u.name] = rand.Text()
+	if !exists(d.file(tokenFile)) {
+		if err := d.write(tokenFile, newTokens()); err != nil {
+			return nil, err
 		}
-		w.Write(tokenRow(tokens[u.name], u))
 	}
-	w.Flush()
-	return tokens, d.write(tokenFile, []byte(file.String()))
-}
-
-// tokenRow returns a line of the token file: token, user, UID, groups. Without groups the last column
-// must be absent: the apiserver reads an empty column as a group with an empty name.
-func tokenRow(token string, u user) []string {
-	row := []string{token, u.name, "uid-" + u.name}
-	if len(u.groups) > 0 {
-		row = append(row, strings.Join(u.groups, ","))
-	}
-	return row
-}
-
-func readTokens(d directory) (map[string]string, error) {
-	tokens := make(map[string]string)
 	f, err := os.Open(d.file(tokenFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return tokens, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +43,25 @@ func readTokens(d directory) (map[string]string, error) {
 	r := csv.NewReader(f)
 	r.FieldsPerRecord = -1
 	rows, err := r.ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
-	}
+	tokens := make(map[string]string)
 	for _, row := range rows {
 		tokens[row[1]] = row[0]
 	}
-	return tokens, nil
+	return tokens, err
+}
+
+// newTokens returns a token file with the columns token, user, UID and groups. Without groups the last column
+// must be absent: the apiserver reads an empty column as a group with an empty name.
+func newTokens() []byte {
+	var file bytes.Buffer
+	w := csv.NewWriter(&file)
+	for _, u := range users {
+		row := []string{rand.Text(), u.name, "uid-" + u.name}
+		if len(u.groups) > 0 {
+			row = append(row, strings.Join(u.groups, ","))
+		}
+		w.Write(row)
+	}
+	w.Flush()
+	return file.Bytes()
 }
