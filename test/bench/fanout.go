@@ -24,7 +24,6 @@ func fanOutScenarios(o *options) []*scenario {
 
 // fanOut makes a scenario of the watches.
 func (c watching) fanOut(o *options) *scenario {
-	var frame []byte // of the floor
 	return &scenario{
 		table: watchTable, name: fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers), verb: "WATCH",
 		clients: c.watchers, rounds: o.rounds,
@@ -32,47 +31,23 @@ func (c watching) fanOut(o *options) *scenario {
 			for _, t := range w.targets() {
 				t.close() // so that each connection carries only watches of this scenario
 			}
-			frame = c.prepareFloor(w, c.sample(ctx, w))
+			c.prepareFloor(ctx, w)
 			w.priceUpdates(ctx, true)
 			return []*target{w.apiserver, w.cached, w.bare}
 		},
-		op: func(ctx context.Context, w *world, s *scenario, t *target) *sample {
-			return c.round(ctx, w, s, t, frame)
-		},
-		sum: func(_ *world, r *row, all samples) {
-			for target, rounds := range all {
-				r.By[target] = watchFigures(target, rounds)
-			}
-			sources, _ := counts(all[sluiceName])
-			r.Source = sources.String()
-		},
+		op:      c.round,
+		figures: func(target string, rounds []*sample) *figures { return costFigures(target, rounds, false) },
 	}
-}
-
-// watchFigures makes the figures of a target from the rounds.
-func watchFigures(target string, rounds []*sample) *figures {
-	f := &figures{}
-	var cpu, client []float64
-	for _, s := range rounds {
-		events := float64(len(s.walls))
-		cpu, client = append(cpu, s.cost(target).Seconds()/events), append(client, s.client.Seconds()/events)
-		f.Bytes += float64(s.bytes) / events / float64(len(rounds))
-		f.Peak = max(f.Peak, s.peak[target])
-	}
-	f.CPU, f.CPUSpread = median(cpu)
-	f.Client, _ = median(client)
-	f.timed(wallsOf(rounds))
-	return f
 }
 
 // round opens the watches at one target, updates pods and waits until every watch has received every event.
-func (c watching) round(ctx context.Context, w *world, s *scenario, t *target, frame []byte) *sample {
+func (c watching) round(ctx context.Context, w *world, s *scenario, t *target) *sample {
 	before := w.count(t, s.verb)
 	got := c.deliver(ctx, w, t, w.updates, func(*watchers) []time.Time {
 		return pace(ctx, w.rate, w.updates, func(ctx context.Context) {
 			w.updatePod(ctx) // as much work for the machine at the floor as at the other targets
 			if t == w.bare {
-				w.floor.send(frame)
+				w.floor.send()
 			}
 		})
 	})
@@ -94,15 +69,15 @@ func (c watching) deliver(ctx context.Context, w *world, t *target, events int, 
 	return &sample{usage: used, walls: open.delays(acknowledged), bytes: open.bytes()}
 }
 
-// prepareFloor makes the floor's watches begin in the encoding of the case, and returns the frame in it.
-func (c watching) prepareFloor(w *world, frame []byte) []byte {
+// prepareFloor makes the floor's watches begin in the encoding of the case, and prepares the frame of an update in it.
+func (c watching) prepareFloor(ctx context.Context, w *world) {
 	begin := &harness.Response{}
+	w.floor.frame = c.sample(ctx, w)
 	if c.encoding != identity {
 		begin.Header, begin.Body = http.Header{"Content-Encoding": {c.encoding}}, splice.NewStream(splice.Gzip).Begin(nil)
-		frame = splice.Gzip.Compress(nil, frame).Data
+		w.floor.frame = splice.Gzip.Compress(nil, w.floor.frame).Data
 	}
 	w.floor.put(floorWatch, begin)
-	return frame
 }
 
 // sample returns the frame of an update as the apiserver sends it.

@@ -120,15 +120,15 @@ func (g goal) worst(r *report) (worst float64, measured bool) {
 
 // printGoals writes the goals that were measured.
 func (r *report) printGoals(out io.Writer) {
-	a := newAligned(out, "goals for the default sizes|at most|worst case|met")
+	var rows [][]string
 	for _, g := range goals {
 		if worst, measured := g.worst(r); measured {
 			met := "yes"
 			if worst > g.most {
 				met = "NO"
 			}
-			a.row(g.work, fmt.Sprintf("%.4g%s", g.most, g.unit), fmt.Sprintf("%.4g%s", worst, g.unit), met)
+			rows = append(rows, []string{g.work, fmt.Sprintf("%.4g%s", g.most, g.unit), fmt.Sprintf("%.4g%s", worst, g.unit), met})
 		}
 	}
-	a.flush()
+	writeTable(out, "goals for the default sizes|at most|worst case|met", rows)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -71,18 +70,8 @@ func (w *world) served(ctx context.Context, t *target) *figures {
 	start, f := time.Now(), &figures{}
 	poll(ctx, time.Second, kindsLimit, func() bool {
 		m := must(t.sluice.Metrics())
-		f.Requests, f.Counts = 0, tally{}
-		for _, sample := range m.Samples("sluice_watchers") {
-			if sample.Labels["version"] == kindsVersion {
-				f.Requests += int(sample.Value)
-			}
-		}
-		for _, sample := range m.Samples("sluice_passed_watchers") {
-			if sample.Value > 0 {
-				f.Counts[cmp.Or(sample.Labels["reason"], "unknown")] += int(sample.Value)
-			}
-		}
-		f.Watches = int(m.Sum("sluice_store_connected"))
+		f.Requests, f.Watches = int(m.Sum("sluice_watchers", "version="+kindsVersion)), int(m.Sum("sluice_store_connected"))
+		f.Counts = tallyOf(m, "sluice_passed_watchers", "reason").since(nil) // without zeros
 		return f.Requests >= w.kinds && len(f.Counts) == 0
 	})
 	f.Seconds, f.RSS = time.Since(start).Seconds(), t.proc.resident()

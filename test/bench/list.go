@@ -50,7 +50,7 @@ const warmLists = 3
 // response, and gives it to the floor.
 func (c listing) scenario() *scenario {
 	path := map[string]string{floorName: floorBodyPath} // by target
-	first := &figures{}
+	var first *usage
 	rs := reads{window: c.window, most: c.most, query: func(_ *world, t *target, _ int) query {
 		return query{path: path[t.name], header: c.header}
 	}}
@@ -76,22 +76,18 @@ func (c listing) scenario() *scenario {
 				if i > 0 {
 					continue
 				}
-				used := m.read()
-				first.First, first.Peak = used.cpu[sluiceName].Seconds(), used.peak[sluiceName]
-				if w.floor != nil {
+				if first = m.read(); w.floor != nil {
 					w.floor.put(floorBodyPath, got)
 				}
 			}
 			return targets
 		},
-		sum: func(_ *world, r *row, all samples) {
-			for target, rounds := range all {
-				r.By[target] = listFigures(target, rounds, c.after)
+		figures: func(target string, rounds []*sample) *figures {
+			f := costFigures(target, rounds, c.after)
+			if target == sluiceName {
+				f.First, f.Peak = first.cpu[target].Seconds(), max(f.Peak, first.peak[target])
 			}
-			sources, _ := counts(all[sluiceName])
-			r.Source = sources.String()
-			s := r.By[sluiceName]
-			s.First, s.Peak = first.First, max(s.Peak, first.Peak)
+			return f
 		},
 	}
 }
@@ -105,23 +101,6 @@ func (c listing) pathAt(ctx context.Context, t *target) string {
 	var list metav1.List
 	check(json.Unmarshal(got.Body, &list))
 	return c.path + "&continue=" + url.QueryEscape(list.Continue)
-}
-
-// listFigures makes the figures of a target from the rounds. After writes Sluice's proofs cost the control plane CPU, too.
-func listFigures(target string, rounds []*sample, after bool) *figures {
-	f := &figures{}
-	var each []float64
-	for _, s := range rounds {
-		cost := s.cost(target)
-		if target == sluiceName && after && !s.sources.passed() {
-			cost += s.plane
-		}
-		each = append(each, cost.Seconds()/float64(len(s.walls)))
-		f.Bytes, f.Coding, f.Peak = float64(s.bytes), s.coding, max(f.Peak, s.peak[target])
-	}
-	f.CPU, f.CPUSpread = median(each)
-	f.timed(wallsOf(rounds))
-	return f
 }
 
 // accepting returns the header of a request for a media type in a content encoding.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -36,17 +37,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var r *report
-	if o.from != "" {
-		r, err = loadReport(o.from)
-	} else {
-		r, err = bench(ctx, o)
-	}
-	if r == nil {
-		return err
-	}
-	r.print(out)
-	return errors.Join(err, r.save(o.json))
+	return try(func() {
+		if o.from != "" {
+			loadReport(o.from).print(out)
+			return
+		}
+		r, err := bench(ctx, o)
+		r.print(out)
+		if o.json != "" {
+			r.save(o.json)
+		}
+		check(err)
+	})
 }
 
 // bench measures what the options select. With an error it returns the rows before it.
@@ -63,8 +65,7 @@ func bench(ctx context.Context, o *options) (*report, error) {
 
 // costs measures fan-outs, lists and proofs, or only proofs, or only what abusive users cost.
 func costs(ctx context.Context, o *options, r *report) {
-	of := setting{config: compressedWatches, floor: true, objects: []population{pods(o.pods, namespaces)}}
-	withWorld(ctx, o, of, func(w *world) {
+	withWorld(ctx, o, []population{pods(o.pods, namespaces)}, func(w *world) {
 		w.awaitSync(ctx, w.cached.sluice)
 		idle := w.rest(ctx)
 		if o.abuse {
@@ -86,3 +87,26 @@ func costs(ctx context.Context, o *options, r *report) {
 
 // progress prints a line about the current step to stderr.
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// child is a process of this program that does what its arguments and its stdin say until that ends.
+type child struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	out   io.Reader
+}
+
+// startChild runs this program with a command and its arguments.
+func startChild(command ...string) *child {
+	c := &child{cmd: exec.Command(must(os.Executable()), command...)}
+	c.cmd.Stderr = os.Stderr
+	c.stdin, c.out = must(c.cmd.StdinPipe()), must(c.cmd.StdoutPipe())
+	check(c.cmd.Start())
+	return c
+}
+
+// stop ends the child.
+func (c *child) stop() error {
+	_ = c.stdin.Close()
+	_, err := io.Copy(io.Discard, c.out)
+	return errors.Join(err, c.cmd.Wait())
+}

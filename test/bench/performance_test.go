@@ -13,27 +13,15 @@ import (
 // TestPerformancePageShowsItsReports checks that the texts beside docs/performance.md are what this program prints
 // of the reports, and that the page links them. It does not check the figures of the page.
 func TestPerformancePageShowsItsReports(t *testing.T) {
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := func(path string) string {
-		text, err := os.ReadFile(filepath.Join(root, "docs", path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
+	docs := filepath.Join(must(harness.Root()), "docs")
+	read := func(path string) string { return string(must(os.ReadFile(filepath.Join(docs, path)))) }
 	page := read("performance.md")
-	reports, err := filepath.Glob(filepath.Join(root, "docs", "performance", "*.json"))
-	if err != nil || len(reports) == 0 {
-		t.Fatalf("%d reports, %v", len(reports), err)
+	reports := must(filepath.Glob(filepath.Join(docs, "performance", "*.json")))
+	if len(reports) == 0 {
+		t.Fatal("no report")
 	}
 	for _, path := range reports {
-		r, err := loadReport(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := loadReport(path)
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		var tables bytes.Buffer
 		r.print(&tables)

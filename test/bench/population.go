@@ -69,11 +69,7 @@ func pods(n, namespaces int) population {
 // scaledPods are in namespaces of the same size.
 func scaledPods(n int) population { return pods(n, (n+perNamespace-1)/perNamespace) }
 
-func smallConfigMaps(n int) population { return configMaps(n, perNamespace, 700) }
-
-// largeConfigMaps are those of the load test of Kubernetes for lists: 100 KB each.
-func largeConfigMaps(n int) population { return configMaps(n, n, 100_000) }
-
+// configMaps are n ConfigMaps of a size, as many in each namespace.
 func configMaps(n, each, size int) population {
 	return population{
 		resource: "configmaps", path: "/api/v1/configmaps", prefix: "/registry/configmaps/", count: n,

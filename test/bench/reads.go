@@ -53,7 +53,7 @@ func (rs reads) repeat(ctx context.Context, w *world, t *target, clients int, m 
 		defer mu.Unlock()
 		all.walls = append(all.walls, wall)
 		all.requests += a.requests
-		all.bytes, all.coding = a.bytes, a.coding
+		all.bytes, all.coding = all.bytes+a.bytes, a.coding
 	}
 	for client := range clients {
 		raw, q := t.connections[client], rs.query(w, t, client)

@@ -28,28 +28,15 @@ func newReport(o *options) *report {
 }
 
 // loadReport reads the report of an earlier run.
-func loadReport(path string) (*report, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+func loadReport(path string) *report {
 	var r report
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &r, nil
+	check(json.Unmarshal(must(os.ReadFile(path)), &r))
+	return &r
 }
 
-// save writes the report as JSON; an empty path means no file.
-func (r *report) save(path string) error {
-	if path == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+// save writes the report as JSON.
+func (r *report) save(path string) {
+	check(os.WriteFile(path, append(must(json.MarshalIndent(r, "", "  ")), '\n'), 0o644))
 }
 
 func (r *report) add(rows ...*row) { r.Rows = append(r.Rows, rows...) }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -17,10 +19,8 @@ type row struct {
 	// Objects are in the cluster, and Clients read.
 	Objects int `json:"objects,omitempty"`
 	Clients int `json:"clients,omitempty"`
-	// By has the figures by target, or by moment. It lacks a target that was skipped or has failed.
+	// By has the figures by target, or by moment. It lacks a target that was skipped.
 	By map[string]*figures `json:"by"`
-
-	failed map[string]bool // by target
 }
 
 // The moments that figures may be of, besides targets.
@@ -68,7 +68,7 @@ type figures struct {
 }
 
 func newRow(table, name string) *row {
-	return &row{Table: table, Case: name, By: map[string]*figures{}, failed: map[string]bool{}}
+	return &row{Table: table, Case: name, By: map[string]*figures{}}
 }
 
 // of returns the figures of a target or moment, or zero ones.
@@ -79,20 +79,6 @@ func (r *row) of(name string) *figures {
 	return &figures{}
 }
 
-// fail replaces the target's figures by a note.
-func (r *row) fail(target string, err error) {
-	delete(r.By, target)
-	r.failed[target] = true
-	r.note("%s failed: %v", target, err)
-}
-
-func (r *row) note(format string, args ...any) {
-	if r.Note != "" {
-		r.Note += "; "
-	}
-	r.Note += fmt.Sprintf(format, args...)
-}
-
 // timed adds the durations of requests to the figures.
 func (f *figures) timed(walls []time.Duration) {
 	f.walls = append(f.walls, walls...)
@@ -101,4 +87,35 @@ func (f *figures) timed(walls []time.Duration) {
 		sorted := slices.Clone(f.walls)
 		f.P50, f.P99 = percentile(sorted, 50).Seconds(), percentile(sorted, 99).Seconds()
 	}
+}
+
+// percentile returns the p-th percentile by the nearest-rank method and sorts the values, which
+// must not be empty.
+func percentile[T cmp.Ordered](v []T, p float64) T {
+	slices.Sort(v)
+	rank := int(math.Ceil(float64(len(v)) * p / 100))
+	return v[min(max(rank, 1), len(v))-1]
+}
+
+// spread is the range of rounds.
+type spread struct {
+	Rounds int     `json:"rounds"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// median returns the median of the rounds, of which there must be one, and their range.
+func median(rounds []float64) (float64, spread) {
+	n := len(rounds)
+	sorted := slices.Sorted(slices.Values(rounds))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2, spread{n, sorted[0], sorted[n-1]}
+}
+
+// after formats the range, behind the median that it belongs to, with the values multiplied by a unit; it is empty for a
+// single round.
+func (s spread) after(median, format string, unit float64) string {
+	if s.Rounds < 2 {
+		return median
+	}
+	return fmt.Sprintf("%s ("+format+"-"+format+")", median, unit*s.Min, unit*s.Max)
 }

@@ -43,10 +43,8 @@ func scaleOfMemory(ctx context.Context, w *world, r *report) {
 // addMemory adds a row with Sluice's memory, in all and by kind, after a pause.
 func (w *world) addMemory(ctx context.Context, r *report, after string, text float64) {
 	sleep(ctx, w.idle)
-	f := &figures{Bytes: text, Counts: tally{}, RSS: w.cached.proc.resident(), Peak: w.cached.proc.peak()}
-	for _, s := range must(w.cached.sluice.Metrics()).Samples("sluice_memory_bytes") {
-		f.Counts[s.Labels["kind"]] = int(s.Value)
-	}
+	f := &figures{Bytes: text, RSS: w.cached.proc.resident(), Peak: w.cached.proc.peak()}
+	f.Counts = tallyOf(must(w.cached.sluice.Metrics()), "sluice_memory_bytes", "kind")
 	row := newRow(memoryTable, w.pods.String())
 	row.What, row.Target, row.By[sluiceName] = after, sluiceName, f
 	r.add(row)

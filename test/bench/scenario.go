@@ -10,7 +10,7 @@ import (
 // scenario is one case: an operation at each target in turn, round by round, which becomes a row.
 type scenario struct {
 	table, name string
-	verb        string // of the requests in Sluice's metrics; empty if they are not counted
+	verb        string // of the requests in Sluice's metrics
 	load        load   // beside the operation
 	clients     int
 	rounds      int // at most
@@ -20,9 +20,8 @@ type scenario struct {
 	op func(context.Context, *world, *scenario, *target) *sample
 	// enough ends the rounds early; nil means never.
 	enough func(samples) bool
-	// sum makes the row of the samples: a target that has none was skipped, or has failed.
-	sum      func(*world, *row, samples)
-	tolerant bool // a target that fails gets a note instead of figures
+	// figures makes the figures of a target from its rounds.
+	figures func(target string, rounds []*sample) *figures
 }
 
 // load is updates beside an operation.
@@ -36,7 +35,7 @@ type sample struct {
 	*usage
 	walls    []time.Duration // of reads, or delays of events
 	requests int
-	bytes    int64 // of one response, or of all events
+	bytes    int64 // of all responses, or of all events
 	coding   string
 	wall     time.Duration // of the round
 	plane    time.Duration // CPU of the control plane without the updates of the load
@@ -59,22 +58,18 @@ func (w *world) run(ctx context.Context, s *scenario) *row {
 		}
 		for i := range targets {
 			t := targets[(i+round)%len(targets)]
-			if r.failed[t.name] {
-				continue
-			}
-			err := try(func() { all[t.name] = append(all[t.name], s.op(ctx, w, s, t)) })
-			if err == nil {
-				continue
-			}
-			if ctx.Err() != nil || !s.tolerant {
+			if err := try(func() { all[t.name] = append(all[t.name], s.op(ctx, w, s, t)) }); err != nil {
 				check(fmt.Errorf("%s: %w", t.name, err))
 			}
-			progress("%s: %s: %v", s.name, t.name, err)
-			delete(all, t.name)
-			r.fail(t.name, err)
 		}
 	}
-	s.sum(w, r, all)
+	for target, rounds := range all {
+		r.By[target] = s.figures(target, rounds)
+		if target == sluiceName {
+			sources, _ := counts(rounds)
+			r.Source = sources.String()
+		}
+	}
 	return r
 }
 
@@ -87,12 +82,29 @@ func (w *world) runAll(ctx context.Context, r *report, all []*scenario) {
 	}
 }
 
+// costFigures makes the figures of a target from the CPU of each request or event. A Sluice that proves causes CPU at the
+// control plane.
+func costFigures(target string, rounds []*sample, proves bool) *figures {
+	f := &figures{}
+	var cpu, client []float64
+	for _, s := range rounds {
+		n := float64(len(s.walls))
+		cpu, client = append(cpu, s.cost(target, proves).Seconds()/n), append(client, s.client.Seconds()/n)
+		f.Bytes, f.Coding, f.Peak = f.Bytes+float64(s.bytes), s.coding, max(f.Peak, s.peak[target])
+	}
+	f.CPU, f.CPUSpread = median(cpu)
+	f.Client, _ = median(client)
+	f.timed(wallsOf(rounds))
+	f.Bytes /= float64(len(f.walls))
+	return f
+}
+
 // cost returns the CPU of a target with what it causes at the control plane.
-func (s *sample) cost(target string) time.Duration {
+func (s *sample) cost(target string, proves bool) time.Duration {
 	switch {
 	case target == apiserverName:
 		return s.plane
-	case target == sluiceName && s.sources.passed():
+	case target == sluiceName && (proves || s.sources.passed()):
 		return s.cpu[target] + s.plane
 	}
 	return s.cpu[target]

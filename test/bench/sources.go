@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"sluice/test/abuse"
+	"sluice/test/harness"
 )
 
 // tally is a reading of a counter by its labels, or the difference of two.
@@ -23,10 +23,10 @@ type counted struct {
 
 // count reads the metrics of a target, if it is a Sluice. Of two tiers, the lower one is charged: it reads from the apiserver.
 func (w *world) count(t *target, verb string) (c counted) {
-	if t.sluice == nil || verb == "" {
+	if t.sluice == nil {
 		return c
 	}
-	c.sources, c.proofs = tally{}, tally{}
+	c.sources = tally{}
 	metrics := must(t.sluice.Metrics())
 	for _, sample := range metrics.Samples("sluice_request_total") {
 		if !slices.Contains([]string{"pods", "configmaps"}, sample.Labels["resource"]) || sample.Labels["verb"] != verb {
@@ -38,9 +38,7 @@ func (w *world) count(t *target, verb string) (c counted) {
 		}
 		c.sources[kind+": "+sample.Labels["reason"]] += int(sample.Value)
 	}
-	for _, sample := range metrics.Samples("sluice_fence_proofs_total") {
-		c.proofs[sample.Labels["proof"]] += int(sample.Value)
-	}
+	c.proofs = tallyOf(metrics, "sluice_fence_proofs_total", "proof")
 	if t.sluice != w.cached.sluice {
 		metrics = must(w.cached.sluice.Metrics())
 	}
@@ -48,18 +46,28 @@ func (w *world) count(t *target, verb string) (c counted) {
 	return c
 }
 
+// tallyOf returns what a metric has counted by a label.
+func tallyOf(m harness.Metrics, name, label string) tally {
+	t := tally{}
+	for _, sample := range m.Samples(name) {
+		t[sample.Labels[label]] += int(sample.Value)
+	}
+	return t
+}
+
 // countSince waits until a Sluice has counted n more requests than before and returns the difference.
 func (w *world) countSince(ctx context.Context, t *target, verb string, before counted, n int) (d counted) {
 	if before.sources == nil {
 		return before
 	}
-	if !poll(ctx, 20*time.Millisecond, time.Minute, func() bool {
+	check(harness.Poll(ctx, func() error {
 		after := w.count(t, verb)
 		d = counted{after.sources.since(before.sources), after.proofs.since(before.proofs), after.charged - before.charged}
-		return d.sources.total() >= n
-	}) {
-		check(fmt.Errorf("only %d of %d requests have ended", d.sources.total(), n))
-	}
+		if ended := d.sources.total(); ended < n {
+			return fmt.Errorf("only %d of %d requests have ended", ended, n)
+		}
+		return nil
+	}))
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"text/tabwriter"
 )
 
 // The tables, as the rows of a report name them.
@@ -94,11 +95,11 @@ func (t table) print(out io.Writer, rows []*row) {
 	if len(rows) == 0 {
 		return
 	}
-	a := newAligned(out, t.heads)
+	var cells [][]string
 	for _, r := range rows {
-		a.row(t.cells(r)...)
+		cells = append(cells, t.cells(r))
 	}
-	a.flush()
+	writeTable(out, t.heads, cells)
 }
 
 func listCells(r *row) []string {
@@ -247,4 +248,38 @@ func (f *figures) reasons() string {
 // joined joins the texts that are not empty.
 func joined(separator string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), separator)
+}
+
+// writeTable writes rows of cells below one or two lines of heads, which have bars between the cells.
+func writeTable(out io.Writer, heads string, rows [][]string) {
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.ReplaceAll(heads, "|", "\t"))
+	for _, cells := range rows {
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	_ = w.Flush() // nothing can be done about a closed terminal
+}
+
+// none is the cell of a missing measurement.
+const none = "-"
+
+func millis(s float64) string { return figure("%.1f", s*1e3) }
+func micros(s float64) string { return figure("%.1f", s*1e6) }
+
+func megabytes[T int64 | float64](n T) string { return figure("%.1f", float64(n)/1e6) }
+
+// figure formats a measurement; zero means none.
+func figure(format string, f float64) string {
+	if f == 0 {
+		return none
+	}
+	return fmt.Sprintf(format, f)
+}
+
+func ratio(a, b float64) string {
+	if a <= 0 || b <= 0 {
+		return none
+	}
+	return fmt.Sprintf("%.1fx", a/b)
 }

@@ -70,7 +70,21 @@ func (ids *identities) newToken() string { return ids.fresh[ids.used.Add(1)%newT
 // victimsOf returns the victims of an attack at a target.
 func (w *world) victimsOf(a *abuse.Attack, t *target, ids *identities) []victim {
 	if a.Admin {
-		return []victim{newConnections(t, ids.newToken()), probes(t)}
+		token := ids.newToken()
+		return []victim{
+			newVictim("lists over new connections", func(ctx context.Context, _ int) int {
+				raw := must(harness.NewRawClient(t.config))
+				defer raw.Close()
+				return status(ctx, raw, noPods(token))
+			}),
+			newVictim("readiness probes", func(ctx context.Context, _ int) int {
+				q := must(http.NewRequestWithContext(ctx, http.MethodGet, t.sluice.Admin+"/readyz", nil))
+				q.Close = true // over a new connection each time
+				resp := must(http.DefaultClient.Do(q))
+				check(resp.Body.Close())
+				return resp.StatusCode
+			}),
+		}
 	}
 	editor := ids.callers[abuse.Editors][2]
 	all := []victim{
@@ -114,26 +128,6 @@ func ofNodes(t *target, ids *identities) victim {
 	}
 	return newVictim("leases by nodes", func(ctx context.Context, i int) int {
 		return status(ctx, connections[i%len(connections)], patched(leasesOfNodes, i, `{"spec":{"renewTime":%q}}`, ""))
-	})
-}
-
-// newConnections returns a victim that lists over a new connection each time.
-func newConnections(t *target, token string) victim {
-	return newVictim("lists over new connections", func(ctx context.Context, _ int) int {
-		raw := must(harness.NewRawClient(t.config))
-		defer raw.Close()
-		return status(ctx, raw, noPods(token))
-	})
-}
-
-// probes returns a victim that asks the admin listener whether a Sluice is ready, over a new connection each time.
-func probes(t *target) victim {
-	return newVictim("readiness probes", func(ctx context.Context, _ int) int {
-		q := must(http.NewRequestWithContext(ctx, http.MethodGet, t.sluice.Admin+"/readyz", nil))
-		q.Close = true
-		resp := must(http.DefaultClient.Do(q))
-		check(resp.Body.Close())
-		return resp.StatusCode
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,13 +90,14 @@ func (w *watcher) read(frames *bufio.Scanner) {
 
 // wait waits until each watch has received n events.
 func (w *watchers) wait(ctx context.Context, n int) {
-	missing := 0
-	if !poll(ctx, 5*time.Millisecond, deliverLimit, func() bool {
-		missing = slices.IndexFunc(w.watchers, func(one *watcher) bool { return one.n.Load() < int64(n) })
-		return missing < 0
-	}) {
-		check(fmt.Errorf("watch %d has received %d events of %d", missing, w.watchers[missing].n.Load(), n))
-	}
+	check(harness.Poll(ctx, func() error {
+		for i, one := range w.watchers {
+			if got := one.n.Load(); got < int64(n) {
+				return fmt.Errorf("watch %d has received %d events of %d", i, got, n)
+			}
+		}
+		return nil
+	}))
 }
 
 // close closes the watches and returns an error if the server ended one.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -43,36 +42,31 @@ type world struct {
 	updateCost map[bool]time.Duration // CPU of the control plane per update, of pods or others, with these pods
 }
 
-// setting is what a world is made of.
-type setting struct {
-	scaled  bool   // the control plane starts again after objects were written
-	config  string // of Sluice
-	floor   bool
-	objects []population // pods first
-}
-
-// withWorld starts the servers for as long as do takes.
-func withWorld(ctx context.Context, o *options, of setting, do func(*world)) {
-	w := &world{options: o, updateCost: map[bool]time.Duration{}, pods: of.objects[0], dir: must(os.MkdirTemp("", "bench-"))}
+// withWorld starts the servers with objects for as long as do takes. Without --scale there is a floor, the first objects are
+// pods, and Sluice compresses watches.
+func withWorld(ctx context.Context, o *options, objects []population, do func(*world)) {
+	w := &world{options: o, updateCost: map[bool]time.Duration{}, pods: objects[0], dir: must(os.MkdirTemp("", "bench-"))}
 	defer func() { stopped(os.RemoveAll(w.dir)) }()
 	w.startPlane()
 	defer func() { stopped(w.plane.Stop()) }()
-	for _, p := range of.objects {
+	for _, p := range objects {
 		p.load(ctx, w.plane)
 	}
-	if of.scaled { // a new control plane has no garbage of the creation in its memory
+	scaled, sluice := len(o.scale) > 0, harness.SluiceOptions{}
+	if scaled { // a new control plane has no garbage of the creation in its memory
 		stopped(w.plane.Stop())
 		w.startPlane()
 	} else {
+		sluice.Config = compressedWatches
 		w.know()
 	}
 	w.apiserver = w.direct(user)
 	defer w.apiserver.close()
-	w.withSluice(sluiceName, user, harness.SluiceOptions{Config: of.config}, func(t *target) {
-		if w.cached = t; of.floor {
+	w.withSluice(sluiceName, user, sluice, func(t *target) {
+		if w.cached = t; !scaled {
 			w.floor = startFloor(w.apiserver)
 			defer func() { stopped(w.floor.stop()) }()
-			w.bare = w.floor.target()
+			w.bare = w.floor.target
 			defer w.bare.close()
 		}
 		do(w)
@@ -123,9 +117,7 @@ func (w *world) node(i int) string { return w.nodes[i%len(w.nodes)] }
 // awaitSync makes a Sluice cache the pods and waits until its cache is in sync.
 func (w *world) awaitSync(ctx context.Context, s *harness.Sluice) {
 	progress("waiting until the cache of pods is in sync")
-	if !poll(ctx, 100*time.Millisecond, syncLimit, func() bool { return s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil }) {
-		check(fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, s.Log()))
-	}
+	check(harness.Poll(ctx, func() error { return s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") }))
 }
 
 // withCachedPods starts a Sluice with default limits, and the pods in its cache, for as long as do takes.
@@ -174,10 +166,8 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // slept sleeps for d or until the context ends, and reports whether it has not.
 func slept(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
