@@ -47,7 +47,7 @@ var builtIn = []sample{pods, configMaps, deployments, leases}
 
 // Lists, gets and watches from the cache are equal to the apiserver's, and informers converge.
 func TestClientGoReadsTheApiserversObjects(t *testing.T) {
-	defineGadgets(t, apiserver)
+	defineGadgets(t)
 	runClientCases(t, sluice, []clientCase{
 		{"typed", typedAs(""), []sample{pods}, []string{inProtobuf}}, // client-go's default
 		{"typed JSON", typedAs(inJSON), builtIn, []string{inJSON}},
@@ -62,7 +62,7 @@ func TestClientGoReadsTheApiserversObjects(t *testing.T) {
 func TestClientGoReadsTheApiserversObjectsInCBOR(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsPreferCBOR, true)
-	defineGadgets(t, apiserver)
+	defineGadgets(t)
 	runClientCases(t, sluice, []clientCase{
 		{"typed", typedAs(inCBOR), builtIn, []string{inCBOR, inCBORSeq}},
 		{"dynamic", asUnstructured, []sample{deployments, gadgets}, []string{inCBOR, inCBORSeq}},
@@ -75,7 +75,7 @@ func runClientCases(t *testing.T, gateway *harness.Sluice, cases []clientCase) {
 		for _, s := range tc.samples {
 			t.Run(tc.name+" "+s.API.Name, func(t *testing.T) {
 				namespace := apiserver.Namespace(t)
-				s.at(t, apiserver, namespace).create("first") // waits until a custom resource is served
+				s.in(t, namespace).create("first") // waits until a custom resource is served
 				s.sync(t, gateway)
 				t.Run("reads", func(t *testing.T) { newPair(t, gateway, tc, s, namespace).reads() })
 				for _, streaming := range []bool{true, false} {
@@ -92,15 +92,8 @@ func runClientCases(t *testing.T, gateway *harness.Sluice, cases []clientCase) {
 func newPair(t *testing.T, gateway *harness.Sluice, tc clientCase, s sample, namespace string) *pair {
 	t.Helper()
 	cfg, responses := record(gateway.RESTConfig("admin"))
-	cached, err := tc.make(cfg, s, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	direct, err := tc.make(apiserver.RESTConfig("admin"), s, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &pair{t, gateway, cached, direct, responses, s.at(t, apiserver, namespace), tc.mediaTypes}
+	cached, direct := tc.make(cfg, s, namespace), tc.make(apiserver.RESTConfig("admin"), s, namespace)
+	return &pair{t, gateway, cached, direct, responses, s.in(t, namespace), tc.mediaTypes}
 }
 
 // reads compares lists and gets at any version, which the cache may serve late, and consistent reads.

@@ -11,8 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"sluice/codec/json"
 	"sluice/test/harness"
 )
 
@@ -79,10 +78,10 @@ func TestCompressedWatchDeliversEachEvent(t *testing.T) {
 				t.Skip(strings.Join(p.needs, " ") + " fails")
 			}
 			namespace := apiserver.Namespace(t)
-			path := "/api/v1/namespaces/" + namespace + "/configmaps?watch=1&timeoutSeconds=1200&resourceVersion=" + newest(t, s, namespace)
+			path := configMaps.Path(namespace) + "?watch=1&timeoutSeconds=1200&resourceVersion=" + newest(t, s.Raw("admin"), namespace)
 			plain := readPlain(t, s, path)
 			program := startWatch(t, s, p, path)
-			w := configMaps.at(t, apiserver, namespace)
+			w := configMaps.in(t, namespace)
 			w.create("one")
 			for _, n := range []string{"1", "2", "3"} {
 				if want, got := plain(), program(); got != want {
@@ -98,24 +97,18 @@ func TestCompressedWatchDeliversEachEvent(t *testing.T) {
 	})
 }
 
-// newest returns the version of a list that Sluice has proven recent, so that a watch from it is served.
-func newest(t *testing.T, s *harness.Sluice, namespace string) string {
+// newest returns the version of a list of the most recent state. Sluice has proven it, so that it serves a watch from it.
+func newest(t *testing.T, from *harness.RawClient, namespace string) string {
 	t.Helper()
-	list, err := s.Client("admin").CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list.ResourceVersion
+	list := from.MustGet(t, configMaps.Path(namespace), inJSON)
+	version, _ := json.Value(list.Body).Get("metadata", "resourceVersion").Text()
+	return version
 }
 
 // readPlain opens a watch that is not compressed, and returns a function that returns its next line.
 func readPlain(t *testing.T, s *harness.Sluice, path string) func() string {
 	t.Helper()
-	resp, err := s.Raw("admin").Open(t.Context(), harness.Request{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { resp.Body.Close() })
+	resp := s.Raw("admin").MustOpen(t, harness.Request{Path: path})
 	if source := resp.Header.Get("Sluice-Source"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(source, "cache") {
 		t.Fatalf("%s from %q", resp.Status, source)
 	}
@@ -141,18 +134,7 @@ func startWatch(t *testing.T, s *harness.Sluice, p watchProgram, path string) fu
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+filepath.Join(s.Dir, "ca.crt"))
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it would go on until the watch ends
-		_ = cmd.Wait()
-	})
-	next := lines(t, bufio.NewReader(out))
+	next := lines(t, startCommand(t, cmd))
 	check := sync.OnceFunc(func() {
 		t.Helper()
 		coding := next()

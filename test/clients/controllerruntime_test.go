@@ -31,9 +31,8 @@ type cachedKind struct {
 	name     string
 	sample   sample
 	object   client.Object
-	list     func() client.ObjectList
+	list     client.ObjectList // is copied
 	selected runtimecache.ByObject
-	selects  []client.ListOption // the same selectors
 }
 
 func cachedKinds() []cachedKind {
@@ -41,26 +40,13 @@ func cachedKinds() []cachedKind {
 	pending := fields.OneTermEqualSelector("status.phase", "Pending")
 	red := fields.OneTermEqualSelector("spec.color", "red")
 	return []cachedKind{
-		{
-			"typed, by label and field", pods, &corev1.Pod{}, func() client.ObjectList { return &corev1.PodList{} },
-			runtimecache.ByObject{Label: appX, Field: pending},
-			[]client.ListOption{client.MatchingLabelsSelector{Selector: appX}, client.MatchingFieldsSelector{Selector: pending}},
-		},
-		{
-			"unstructured", deployments, of(deployments, "", &unstructured.Unstructured{}),
-			func() client.ObjectList { return of(deployments, "List", &unstructured.UnstructuredList{}) },
-			runtimecache.ByObject{}, nil,
-		},
-		{
-			"unstructured custom resource, by field", gadgets, of(gadgets, "", &unstructured.Unstructured{}),
-			func() client.ObjectList { return of(gadgets, "List", &unstructured.UnstructuredList{}) },
-			runtimecache.ByObject{Field: red}, []client.ListOption{client.MatchingFieldsSelector{Selector: red}},
-		},
-		{
-			"metadata, by label", configMaps, of(configMaps, "", &metav1.PartialObjectMetadata{}),
-			func() client.ObjectList { return of(configMaps, "List", &metav1.PartialObjectMetadataList{}) },
-			runtimecache.ByObject{Label: appX}, []client.ListOption{client.MatchingLabelsSelector{Selector: appX}},
-		},
+		{"typed, by label and field", pods, &corev1.Pod{}, &corev1.PodList{}, runtimecache.ByObject{Label: appX, Field: pending}},
+		{"unstructured", deployments, of(deployments, "", &unstructured.Unstructured{}),
+			of(deployments, "List", &unstructured.UnstructuredList{}), runtimecache.ByObject{}},
+		{"unstructured custom resource, by field", gadgets, of(gadgets, "", &unstructured.Unstructured{}),
+			of(gadgets, "List", &unstructured.UnstructuredList{}), runtimecache.ByObject{Field: red}},
+		{"metadata, by label", configMaps, of(configMaps, "", &metav1.PartialObjectMetadata{}),
+			of(configMaps, "List", &metav1.PartialObjectMetadataList{}), runtimecache.ByObject{Label: appX}},
 	}
 }
 
@@ -73,11 +59,11 @@ func of[O runtime.Object](s sample, suffix string, o O) O {
 // Typed, unstructured and metadata objects, each with selectors of its own.
 func TestControllerRuntimeCacheHoldsTheApiserversObjects(t *testing.T) {
 	log.SetLogger(logr.Discard()) // it warns without a logger
-	defineGadgets(t, apiserver)
+	defineGadgets(t)
 	namespace := apiserver.Namespace(t)
 	kinds := cachedKinds()
 	for _, k := range kinds {
-		k.sample.at(t, apiserver, namespace).create("first")
+		k.sample.in(t, namespace).create("first")
 		k.sample.sync(t, sluice)
 	}
 	direct, err := client.New(apiserver.RESTConfig("admin"), client.Options{})
@@ -87,7 +73,7 @@ func TestControllerRuntimeCacheHoldsTheApiserversObjects(t *testing.T) {
 	cached, responses := startCache(t, kinds, namespace, direct.RESTMapper())
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
-			followKind(t, direct, cached, k, k.sample.at(t, apiserver, namespace), namespace)
+			followKind(t, direct, cached, k, k.sample.in(t, namespace), namespace)
 		})
 	}
 	responses.check(t, "cache", inJSON, inProtobuf)
@@ -112,11 +98,9 @@ func startCache(t *testing.T, kinds []cachedKind, namespace string, mapper meta.
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
-	go func() { ended <- c.Start(ctx) }()
-	t.Cleanup(func() {
-		stop()
+	go func() { ended <- c.Start(t.Context()) }()
+	t.Cleanup(func() { // the context of the test has ended
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -130,8 +114,19 @@ func followKind(t *testing.T, direct client.Client, cached runtimecache.Cache, k
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := &handlerCalls{}
-	if _, err := informer.AddEventHandler(events); err != nil {
+	var mu sync.Mutex
+	var calls []string // of the event handler; guarded by mu
+	record := func(call string, o any) {
+		name, _ := toolscache.ObjectToName(o)
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, call+" "+name.Name)
+	}
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { record("add", o) },
+		UpdateFunc: func(_, o any) { record("update", o) },
+		DeleteFunc: func(o any) { record("delete", o) },
+	}); err != nil {
 		t.Fatal(err)
 	}
 	same := func(after string, count int) {
@@ -163,13 +158,21 @@ func followKind(t *testing.T, direct client.Client, cached runtimecache.Cache, k
 	if k.sample.API.Kind == "Pod" { // the deletion timestamp is set first
 		want = slices.Insert(want, len(want)-1, "update second")
 	}
-	harness.Eventually(t, "event handler calls", func() error { return events.differ(want) })
+	harness.Eventually(t, "event handler calls", func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(calls, want) {
+			return fmt.Errorf("calls %q, want %q", calls, want)
+		}
+		return nil
+	})
 }
 
 // sameKind compares the list of the cache with the apiserver's.
 func sameKind(ctx context.Context, direct client.Client, cached client.Reader, k cachedKind, namespace string, count int) error {
-	want, have := k.list(), k.list()
-	if err := direct.List(ctx, want, append(k.selects, client.InNamespace(namespace))...); err != nil {
+	want, have := k.list.DeepCopyObject().(client.ObjectList), k.list.DeepCopyObject().(client.ObjectList)
+	o := &client.ListOptions{Namespace: namespace, LabelSelector: k.selected.Label, FieldSelector: k.selected.Field}
+	if err := direct.List(ctx, want, o); err != nil {
 		return err
 	}
 	if err := cached.List(ctx, have, client.InNamespace(namespace)); err != nil {
@@ -195,35 +198,4 @@ func kindless(list client.ObjectList) map[string]client.Object {
 		return nil
 	})
 	return all
-}
-
-// handlerCalls records the calls of an event handler.
-type handlerCalls struct {
-	mu  sync.Mutex
-	all []string
-}
-
-var _ toolscache.ResourceEventHandler = (*handlerCalls)(nil)
-
-func (h *handlerCalls) OnAdd(o any, _ bool) { h.record("add", o) }
-func (h *handlerCalls) OnUpdate(_, o any)   { h.record("update", o) }
-func (h *handlerCalls) OnDelete(o any)      { h.record("delete", o) }
-
-func (h *handlerCalls) record(what string, o any) {
-	name := fmt.Sprintf("%T", o)
-	if object, ok := o.(metav1.Object); ok {
-		name = object.GetName()
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.all = append(h.all, what+" "+name)
-}
-
-func (h *handlerCalls) differ(want []string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !slices.Equal(h.all, want) {
-		return fmt.Errorf("calls %q, want %q", h.all, want)
-	}
-	return nil
 }

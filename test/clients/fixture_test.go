@@ -1,9 +1,11 @@
 package clients
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 
 	"sluice/test/harness"
@@ -17,6 +19,26 @@ var (
 	// ownWatches is the number of pod watches that the apiserver opens itself, for the node authorizer.
 	ownWatches int
 )
+
+// startCommand starts a program and returns its output, with stderr unless that goes elsewhere. The end of the test kills it.
+func startCommand(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = cmd.Stdout
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return bufio.NewReader(out)
+}
 
 func TestMain(m *testing.M) { harness.Main(m, 0, run) }
 

@@ -1,12 +1,10 @@
 package clients
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
@@ -52,10 +50,10 @@ var sameFailure = []string{
 
 // The output, errors and exit codes of kubectl do not depend on whether it uses Sluice.
 func TestKubectlPrintsTheSameThroughSluice(t *testing.T) {
-	defineGadgets(t, apiserver)
+	defineGadgets(t)
 	namespace := apiserver.Namespace(t)
 	for _, s := range []sample{pods, configMaps, gadgets} {
-		w := s.at(t, apiserver, namespace)
+		w := s.in(t, namespace)
 		w.create("first")
 		w.create("second")
 		w.label("second", "app", "y")
@@ -104,25 +102,25 @@ var watchCommands = []string{
 }
 
 func TestKubectlWatchPrintsTheSameThroughSluice(t *testing.T) {
-	defineGadgets(t, apiserver)
+	defineGadgets(t)
 	namespace := apiserver.Namespace(t)
-	w := gadgets.at(t, apiserver, namespace)
+	w := gadgets.in(t, namespace)
 	w.create("first")
 	for _, command := range watchCommands {
 		t.Run(command, func(t *testing.T) {
 			w.create("second")
 			gadgets.sync(t, sluice)
-			watches := quietGadgets(t)
+			awaitWatches(t, 1, 0)
 			args := append([]string{"-n", namespace}, strings.Fields(command)...)
 			direct := startKubectl(t, apiserver.Kubeconfig("admin"), args)
 			cached := startKubectl(t, sluice.Kubeconfig(t, "admin"), args)
-			watches.grow(t, 1, 1)
+			awaitWatches(t, 2, 1)
 			w.label("second", "n", "2")
 			w.label("second", "app", "other")
 			w.label("second", "app", "x")
 			w.delete("second")
 			w.create("second")
-			w.resize("second", marker)
+			w.patch("second", `{"spec":{"size":`+marker+`}}`)
 			d, c := direct(), cached()
 			if d != c {
 				t.Errorf("apiserver:\n%s\nSluice:\n%s", d, c)
@@ -135,13 +133,6 @@ func TestKubectlWatchPrintsTheSameThroughSluice(t *testing.T) {
 // marker is the size to which a gadget is set last: it ends the compared output.
 const marker = "7777"
 
-func (w objectWriter) resize(name, size string) {
-	w.t.Helper()
-	if err := w.send(http.MethodPatch, w.path+"/"+name, `{"spec":{"size":`+size+`}}`); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // watchLimit bounds how long a kubectl watches.
 const watchLimit = 5 * time.Minute
 
@@ -151,68 +142,38 @@ func startKubectl(t *testing.T, kubeconfig string, args []string) (before func()
 	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
 	t.Cleanup(cancel)
 	cmd := kubectlFor(ctx, t, kubeconfig, "", args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := startCommand(t, cmd)
 	return func() string {
 		t.Helper()
-		text, in := "", bufio.NewReader(out)
+		text := ""
 		for !strings.Contains(text, marker) {
 			line, err := in.ReadString('\n')
 			if text += line; err != nil {
 				t.Fatalf("no marker in the output, %v:\n%s", err, text)
 			}
 		}
-		cancel()
-		_ = cmd.Wait() // the command is killed
+		cancel() // which kills the command
 		text, _, _ = strings.Cut(text, marker)
 		return text
 	}
 }
 
-// openWatches holds the numbers of open gadget watches at both servers.
-type openWatches struct{ direct, cached float64 }
-
-func gadgetWatches(t *testing.T) openWatches {
+// awaitWatches waits until so many watches of gadgets are open: at the apiserver, where one is Sluice's, and at Sluice.
+// Those of a kubectl that has been killed end a moment later.
+func awaitWatches(t *testing.T, direct, cached float64) {
 	t.Helper()
-	direct, err := apiserver.Metrics(t.Context(), "apiserver_longrunning_requests")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cached, err := sluice.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return openWatches{
-		direct.Sum("apiserver_longrunning_requests", "resource=gadgets", "verb=WATCH"),
-		cached.Sum("sluice_watchers", "resource=gadgets"),
-	}
-}
-
-// quietGadgets waits until the apiserver has only Sluice's watch of gadgets, and Sluice has none:
-// those of a kubectl that has been killed end a moment later.
-func quietGadgets(t *testing.T) (now openWatches) {
-	t.Helper()
-	harness.Eventually(t, "watches have ended", func() error {
-		if now = gadgetWatches(t); now != (openWatches{1, 0}) {
-			return fmt.Errorf("open watches: %v", now)
+	harness.Eventually(t, "open watches", func() error {
+		d, err := apiserver.Metrics(t.Context(), "apiserver_longrunning_requests")
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	return now
-}
-
-// grow waits until at least so many more watches are open.
-func (o openWatches) grow(t *testing.T, direct, cached float64) {
-	t.Helper()
-	harness.Eventually(t, "watches are open", func() error {
-		if now := gadgetWatches(t); now.direct < o.direct+direct || now.cached < o.cached+cached {
-			return fmt.Errorf("open watches: %v before, %v now", o, now)
+		c, err := sluice.Metrics()
+		if err != nil {
+			return err
+		}
+		open := d.Sum("apiserver_longrunning_requests", "resource=gadgets", "verb=WATCH")
+		if watchers := c.Sum("sluice_watchers", "resource=gadgets"); open != direct || watchers != cached {
+			return fmt.Errorf("%v and %v are open, want %v and %v", open, watchers, direct, cached)
 		}
 		return nil
 	})
@@ -220,16 +181,16 @@ func (o openWatches) grow(t *testing.T, direct, cached float64) {
 
 // wait, edit and diff work on an object that changes meanwhile.
 func TestKubectlFollowsChangingObjects(t *testing.T) {
-	defineGadgets(t, apiserver)
+	defineGadgets(t)
 	namespace := apiserver.Namespace(t)
-	w := gadgets.at(t, apiserver, namespace)
+	w := gadgets.in(t, namespace)
 	w.create("first")
 	gadgets.sync(t, sluice)
 	config := sluice.Kubeconfig(t, "admin")
 
 	waits := func(change func(), args ...string) {
 		t.Helper()
-		watches := quietGadgets(t)
+		awaitWatches(t, 1, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
 		defer cancel()
 		cmd := kubectlFor(ctx, t, config, "", append([]string{"-n", namespace, "wait", "--timeout=4m"}, args...)...)
@@ -238,13 +199,13 @@ func TestKubectlFollowsChangingObjects(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		watches.grow(t, 0, 1)
+		awaitWatches(t, 1, 1)
 		change()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("wait %v: %v\n%s", args, err, out)
 		}
 	}
-	waits(func() { w.resize("first", "9") }, "--for=jsonpath={.spec.size}=9", "gadget/first")
+	waits(func() { w.patch("first", `{"spec":{"size":9}}`) }, "--for=jsonpath={.spec.size}=9", "gadget/first")
 	t.Setenv("KUBE_EDITOR", "sed -i 's/size: 9/size: 10/'")
 	kubectl(t, config, "", "-n", namespace, "edit", "gadget", "first")
 	if got := kubectl(t, apiserver.Kubeconfig("admin"), "", "-n", namespace, "get", "gadget", "first", "-o", "jsonpath={.spec.size}"); got != "10" {

@@ -21,11 +21,7 @@ func kubectl(t *testing.T, kubeconfig, stdin string, args ...string) string {
 
 func kubectlFor(ctx context.Context, t *testing.T, kubeconfig, stdin string, args ...string) *exec.Cmd {
 	t.Helper()
-	binary, err := harness.Binary("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(ctx, binary, append([]string{"--kubeconfig=" + kubeconfig, "--cache-dir=" + t.TempDir()}, args...)...)
+	cmd := exec.CommandContext(ctx, harness.Program(t, "kubectl"), append([]string{"--kubeconfig=" + kubeconfig, "--cache-dir=" + t.TempDir()}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return cmd
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"testing"
 
@@ -24,14 +23,11 @@ type summary map[string]struct {
 	Data    map[string]string `json:"data"`
 }
 
-// unreachable is in npm's messages about a network without the registry.
-var unreachable = regexp.MustCompile(`\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|EIDLETIMEOUT|E429|E50[0-9])\b`)
-
 // Informers of the JavaScript client have the apiserver's state, also after a restart of Sluice.
 func TestJavaScriptClientFollowsTheApiserver(t *testing.T) {
 	sluice := apiserver.StartSluice(t)
 	namespace := apiserver.Namespace(t)
-	w := configMaps.at(t, apiserver, namespace)
+	w := configMaps.in(t, namespace)
 	w.create("first")
 	w.create("second")
 	w.label("second", "app", "other")
@@ -62,51 +58,16 @@ type node struct {
 	failed string             // guarded by mu
 }
 
-// startNode installs the client from its lock file in a temporary directory, and runs main.js.
+// startNode runs main.js.
 func startNode(t *testing.T, kubeconfig, namespace string) *node {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(program + " is not installed")
-		}
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("node")); err != nil {
-		t.Fatal(err)
-	}
-	// By its defaults npm waits for a registry that does not respond for a quarter of an hour.
-	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000")
-	install.Dir = dir
-	switch out, err := install.CombinedOutput(); {
-	case err != nil && unreachable.Match(out):
-		t.Skip("npm does not reach its registry")
-	case err != nil:
-		t.Fatalf("npm ci: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "main.js"), kubeconfig, namespace)
+	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(harness.InstallNode(t, "node"), "main.js"), kubeconfig, namespace)
 	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe() // also closed when this process dies
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
+	if _, err := cmd.StdinPipe(); err != nil { // main.js ends when this process dies
 		t.Fatal(err)
 	}
 	n := &node{t: t, states: map[string]summary{}}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		n.read(stdout)
-	}()
-	t.Cleanup(func() {
-		stdin.Close()
-		<-done
-		_ = cmd.Wait() // killed by the test's context, if not ended by its input
-	})
+	go n.read(startCommand(t, cmd))
 	return n
 }
 

@@ -1,8 +1,6 @@
 package clients
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/url"
@@ -12,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -96,7 +93,7 @@ func TestProxyLeadsClientsToSluice(t *testing.T) {
 	t.Run("Python", func(t *testing.T) { pythonThroughProxy(t, s) })
 	t.Run("JavaScript", func(t *testing.T) {
 		namespace := apiserver.Namespace(t)
-		w := configMaps.at(t, apiserver, namespace)
+		w := configMaps.in(t, namespace)
 		w.create("first")
 		w.create("second")
 		p := startNode(t, throughProxy(t, s, inCluster, s.Proxy), namespace)
@@ -123,22 +120,15 @@ func execThroughProxy(t *testing.T, s *harness.Sluice) {
 
 // kubectlPlugin returns commands of kubectl sluice: kubectl finds kubectl-sluice in PATH.
 func kubectlPlugin(t *testing.T) func(args ...string) *exec.Cmd {
-	program, err := harness.Binary("sluice-race")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := harness.Program(t, "sluice-race")
 	plugins := t.TempDir()
 	for _, name := range []string{"kubectl-sluice", "kubectl_complete-sluice"} {
 		if err := os.Symlink(program, filepath.Join(plugins, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	binary, err := harness.Binary("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	return func(args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), binary, args...)
+		cmd := exec.CommandContext(t.Context(), harness.Program(t, "kubectl"), args...)
 		cmd.Env = append(os.Environ(), "PATH="+plugins+":"+os.Getenv("PATH"))
 		return cmd
 	}
@@ -207,22 +197,15 @@ func python(t *testing.T) string {
 func pythonThroughProxy(t *testing.T, s *harness.Sluice) {
 	program := python(t)
 	namespace := apiserver.Namespace(t)
-	w := configMaps.at(t, apiserver, namespace)
+	w := configMaps.in(t, namespace)
 	w.create("first")
 	cmd := exec.CommandContext(t.Context(), program, filepath.Join("python", "main.py"), throughProxy(t, s, inCluster, s.Proxy), namespace, s.Proxy)
 	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stdout)
+	line := lines(t, startCommand(t, cmd))
 	next := func(want string) {
 		t.Helper()
-		if !lines.Scan() || lines.Text() != want {
-			t.Errorf("got %q, want %q", lines.Text(), want)
+		if got := line(); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	next("list first")
@@ -263,14 +246,9 @@ proxy:
 func TestProxyDrainsWithTheGateway(t *testing.T) {
 	s := startProxy(t)
 	configMaps.sync(t, s)
-	client, err := kubernetes.NewForConfig(restConfig(t, throughProxy(t, s, inCluster, s.Proxy)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	body, err := client.CoreV1().RESTClient().Get().Resource("configmaps").
-		VersionedParams(&metav1.ListOptions{Watch: true, ResourceVersion: "0", AllowWatchBookmarks: true}, metav1.ParameterCodec).Stream(ctx)
+	client := kubernetes.NewForConfigOrDie(restConfig(t, throughProxy(t, s, inCluster, s.Proxy)))
+	body, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/configmaps").
+		Param("watch", "1").Param("resourceVersion", "0").Stream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,24 +23,20 @@ type resourceClient struct {
 }
 
 // maker returns a client for the server of cfg: the apiserver or Sluice.
-type maker func(cfg *rest.Config, s sample, namespace string) (resourceClient, error)
+type maker func(cfg *rest.Config, s sample, namespace string) resourceClient
 
 var anyVersion = metav1.GetOptions{ResourceVersion: "0"}
 
 // typedAs returns a maker of typed clients with a content type; empty means client-go's default.
 func typedAs(contentType string) maker {
-	return func(cfg *rest.Config, s sample, namespace string) (resourceClient, error) {
+	return func(cfg *rest.Config, s sample, namespace string) (w resourceClient) {
 		cfg.ContentType = contentType
-		client, err := kubernetes.NewForConfig(cfg)
-		if err != nil {
-			return resourceClient{}, err
-		}
+		client := kubernetes.NewForConfigOrDie(cfg)
 		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
 		informer, err := factory.ForResource(s.gvr())
 		if err != nil {
-			return resourceClient{}, err
+			panic(err) // never, for a built-in resource
 		}
-		var w resourceClient
 		switch s.API.Kind {
 		case "Pod":
 			w = typed(client.CoreV1().Pods(namespace))
@@ -52,7 +48,7 @@ func typedAs(contentType string) maker {
 			w = typed(client.CoordinationV1().Leases(namespace))
 		}
 		w.informer = informer.Informer()
-		return w, nil
+		return w
 	}
 }
 
@@ -70,31 +66,25 @@ func typed[O, L runtime.Object](r reader[O, L]) resourceClient {
 }
 
 // asUnstructured is the maker of dynamic clients.
-func asUnstructured(cfg *rest.Config, s sample, namespace string) (resourceClient, error) {
-	client, err := dynamic.NewForConfig(cfg)
-	if err != nil {
-		return resourceClient{}, err
-	}
+func asUnstructured(cfg *rest.Config, s sample, namespace string) resourceClient {
+	client := dynamic.NewForConfigOrDie(cfg)
 	r := client.Resource(s.gvr()).Namespace(namespace)
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
 	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
 		informer: factory.ForResource(s.gvr()).Informer(),
-	}, nil
+	}
 }
 
 // asMetadata is the maker of metadata clients.
-func asMetadata(cfg *rest.Config, s sample, namespace string) (resourceClient, error) {
-	client, err := metadata.NewForConfig(cfg)
-	if err != nil {
-		return resourceClient{}, err
-	}
+func asMetadata(cfg *rest.Config, s sample, namespace string) resourceClient {
+	client := metadata.NewForConfigOrDie(cfg)
 	r := client.Resource(s.gvr()).Namespace(namespace)
 	factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, namespace, nil)
 	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
 		informer: factory.ForResource(s.gvr()).Informer(),
-	}, nil
+	}
 }

@@ -92,17 +92,16 @@ func (s sample) sync(t *testing.T, gateway *harness.Sluice) {
 	gateway.WaitForCacheSync(t, s.Path(""), s.SyncName())
 }
 
-// at returns a writer of objects of the resource in a namespace.
-func (s sample) at(t *testing.T, c *harness.ControlPlane, namespace string) objectWriter {
-	return objectWriter{t, s, c.Raw("admin"), s.Path(namespace)}
+// in returns a writer of objects of the resource in a namespace.
+func (s sample) in(t *testing.T, namespace string) objectWriter {
+	return objectWriter{t, s, s.Path(namespace)}
 }
 
-// objectWriter changes objects directly at an apiserver. It sends JSON, whatever feature gates of
+// objectWriter changes objects directly at the apiserver. It sends JSON, whatever feature gates of
 // client-go a test enables.
 type objectWriter struct {
 	t      *testing.T
 	sample sample
-	server *harness.RawClient
 	path   string
 }
 
@@ -111,14 +110,16 @@ func (w objectWriter) create(name string) {
 	w.t.Helper()
 	group, kind := w.sample.GV, w.sample.API.Kind
 	object := toJSON(w.t, fmt.Sprintf("apiVersion: %s\nkind: %s\n", group, kind)+strings.Replace(w.sample.object, "NAME", name, 1))
-	harness.Eventually(w.t, "create "+kind, func() error {
-		return w.send(http.MethodPost, w.path, string(object))
-	})
+	harness.Eventually(w.t, "create "+kind, func() error { return w.send(http.MethodPost, w.path, object) })
 }
 
 func (w objectWriter) label(name, key, value string) {
 	w.t.Helper()
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
+	w.patch(name, fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value))
+}
+
+func (w objectWriter) patch(name, patch string) {
+	w.t.Helper()
 	if err := w.send(http.MethodPatch, w.path+"/"+name, patch); err != nil {
 		w.t.Fatal(err)
 	}
@@ -134,27 +135,24 @@ func (w objectWriter) delete(name string) {
 // send sends one write. It returns an error for 404, and ends the test on any other failure.
 func (w objectWriter) send(method, path, object string) error {
 	w.t.Helper()
-	a, err := w.server.Write(w.t.Context(), method, path, object)
+	a, err := apiserver.Raw("admin").Write(w.t.Context(), method, path, object)
 	if err != nil && a.Status != http.StatusNotFound {
 		w.t.Fatal(err)
 	}
 	return err
 }
 
-func toJSON(t *testing.T, text string) []byte {
+func toJSON(t *testing.T, text string) string {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return string(data)
 }
 
 // defineGadgets creates the CustomResourceDefinition of gadgets, if there is none.
-func defineGadgets(t *testing.T, c *harness.ControlPlane) {
+func defineGadgets(t *testing.T) {
 	t.Helper()
-	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	if err := c.Create(t.Context(), path, string(toJSON(t, gadgetDefinition))); err != nil {
-		t.Fatal(err)
-	}
+	apiserver.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", toJSON(t, gadgetDefinition))
 }

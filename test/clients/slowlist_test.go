@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/json"
 	"sluice/test/harness"
@@ -28,8 +26,8 @@ func TestSlowListReadersUseLittleMemory(t *testing.T) {
 	namespace := apiserver.Namespace(t)
 	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice"}) // the race detector needs additional memory
 	size := fill(t, namespace)
-	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
-	path := "/api/v1/namespaces/" + namespace + "/configmaps"
+	configMaps.sync(t, s)
+	path := configMaps.Path(namespace)
 	version := ""
 	harness.Eventually(t, "all objects are cached", func() error {
 		a, err := s.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
@@ -58,11 +56,8 @@ func fill(t *testing.T, namespace string) (size int) {
 	g.SetLimit(8)
 	for i := range slowObjects {
 		g.Go(func() error {
-			_, err := apiserver.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m%d", i)},
-				Data:       map[string]string{"text": strings.Repeat(fmt.Sprintf("line %d of a text\n", i), each/17)},
-			}, metav1.CreateOptions{})
-			return err
+			return apiserver.Create(t.Context(), configMaps.Path(namespace),
+				fmt.Sprintf(`{"metadata":{"name":"m%d"},"data":{"text":%q}}`, i, strings.Repeat(fmt.Sprintf("line %d of a text\n", i), each/17)))
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -78,13 +73,9 @@ func readSlowly(t *testing.T, s *harness.Sluice, path, accept string, size int) 
 	}
 	var bodies []io.Reader
 	for range slowReaders {
-		resp, err := s.Raw("admin").Open(t.Context(), harness.Request{
+		resp := s.Raw("admin").MustOpen(t, harness.Request{
 			Path: path, Header: http.Header{"Accept": {accept}}, HTTP1: true, // a separate connection
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
 		if source := resp.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
 			t.Fatalf("from %q", source)
 		}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sluice/test/consistency/wire"
 	"sluice/test/harness"
 )
@@ -22,20 +20,13 @@ func TestUpstreamCompressionCarriesLessAndShowsTheSame(t *testing.T) {
 	}
 	plain, plainBytes := startFilled(t, false)
 	compressed, compressedBytes := startFilled(t, true)
-	list, err := apiserver.Raw("admin").Get(t.Context(), pods.Path(""), inProtobuf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := apiserver.Raw("admin").MustGet(t, pods.Path(""), inProtobuf)
 	t.Logf("%d bytes, compressed %d; the list has %d", plainBytes, compressedBytes, len(list.Body)) // short answers come plain
 	if saved := plainBytes - compressedBytes; saved*4 < int64(len(list.Body))*3 {
 		t.Errorf("compression saves %d bytes of a list of %d", saved, len(list.Body))
 	}
-	pods.at(t, apiserver, namespace).label(samples[7].Name, "n", "1")
-	now, err := apiserver.Client("admin").CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := "/api/v1/namespaces/" + namespace + "/pods?resourceVersionMatch=Exact&resourceVersion=" + now.ResourceVersion
+	pods.in(t, namespace).label(samples[7].Name, "n", "1")
+	path := pods.Path(namespace) + "?resourceVersionMatch=Exact&resourceVersion=" + newest(t, apiserver.Raw("admin"), namespace)
 	var bodies [2][]byte
 	for i, s := range []*harness.Sluice{plain, compressed} {
 		harness.Eventually(t, "the update is cached", func() error {
