@@ -54,19 +54,13 @@ func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
 	t.Parallel()
 	admin := harness.Start(t).Kubeconfig("admin")
 	g := newGuide(t, admin)
-	if _, err := kubectl(t, admin, nil, "create", "namespace", "sluice"); err != nil {
-		t.Fatal(err)
-	}
-	created := []string{"configmap/sluice-ca", "configmap/sluice-sidecar-ca", "secret/sluice-sidecar-ca",
-		"clusterrole/sluice-sidecar", "clusterrolebinding/sluice-sidecar"}
+	g.Shell("kubectl create namespace sluice")
+	const created = "configmap/sluice-ca configmap/sluice-sidecar-ca secret/sluice-sidecar-ca" +
+		" clusterrole/sluice-sidecar clusterrolebinding/sluice-sidecar --namespace=default"
 	g.Run("client-ca")
 	g.Run("sidecar-certificate")
 	g.Run("sidecar-rights")
-	for _, object := range created {
-		if out, err := kubectl(t, admin, nil, "--namespace=default", "get", object); err != nil {
-			t.Error(out)
-		}
-	}
+	g.Shell("kubectl get " + created)
 	for _, resource := range []string{"apiservices", "customresourcedefinitions"} {
 		harness.Eventually(t, "the right to watch "+resource, func() error { // the authorizer follows the role by a watch
 			out, err := kubectl(t, admin, nil, "auth", "can-i", "watch", resource, "--as=system:serviceaccount:default:any",
@@ -83,18 +77,14 @@ func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
 		}
 	}
 	g.Run("clients-off")
-	for _, object := range created {
-		if out, err := kubectl(t, admin, nil, "--namespace=default", "get", object); err == nil {
-			t.Errorf("is left: %s", out)
-		}
+	if left := g.Shell("kubectl get --ignore-not-found " + created); left != "" {
+		t.Errorf("is left: %s", left)
 	}
 }
 
 func TestOverlaysOfTheGuide(t *testing.T) {
 	t.Parallel()
-	apiserver := harness.Start(t)
-	admin := apiserver.Kubeconfig("admin")
-	g := newGuide(t, admin)
+	g := newGuide(t, harness.Start(t).Kubeconfig("admin"))
 	all := objects(t, render(t, g, "overlay"))
 	if image := podSpec(t, all["Deployment/sluice"]).Containers[0].Image; image != "registry.example.com/sluice:v1" {
 		t.Errorf("image %s", image)
@@ -106,16 +96,10 @@ func TestOverlaysOfTheGuide(t *testing.T) {
 	if n := len(typed[corev1.Service](t, proxy["Service/sluice"]).Spec.Ports); n != 2 {
 		t.Errorf("the Service has %d ports", n)
 	}
-	if _, err := kubectl(t, admin, nil, "create", "namespace", "sluice"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(g.Dir, "client-ca.crt"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.Shell("kubectl create namespace sluice")
+	g.Write("client-ca.crt", "")
 	g.Run("client-certificates")
-	if out, err := kubectl(t, admin, nil, "--namespace=sluice", "get", "configmap/sluice-client-ca"); err != nil {
-		t.Error(out)
-	}
+	g.Shell("kubectl get configmap/sluice-client-ca --namespace=sluice")
 }
 
 // TestInstallationPrintsNoWarning runs the commands that need no node, with kubectl's own apply.
