@@ -1,7 +1,6 @@
 package see
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -78,13 +77,11 @@ func TestAStrangerFindsTheAnswers(t *testing.T) {
 	b := openBrowser(t)
 	s := startTasks(t)
 	for _, k := range tasks {
-		var out bytes.Buffer
 		c := exec.CommandContext(t.Context(), harness.Program(t, "sluice"), append(strings.Fields(k.command), "--address="+s.Admin)...)
-		c.Stdout = &out
-		_ = c.Run() // its exit code says how Sluice is
+		out, _ := c.Output() // its exit code says how Sluice is
 		for _, want := range k.prints {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s sluice %s prints no %q:\n%s", k.question, k.command, want, out.String())
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s sluice %s prints no %q:\n%s", k.question, k.command, want, out)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package see
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -65,12 +64,10 @@ func TestWhyTellsWhatHappened(t *testing.T) {
 		{"admin", configMaps + "resourceVersion=0 -H Impersonate-User:nobody", 1, "REFUSED the answer is 403 Forbidden: configmaps is forbidden"},
 		{"nobody", configMaps + "resourceVersion=0", 1, "REFUSED the answer is 403 Forbidden: configmaps is forbidden"},
 	} {
-		var out bytes.Buffer
 		c := exec.CommandContext(t.Context(), harness.Program(t, "sluice"), append([]string{"why", "--kubeconfig=" + s.Kubeconfig(t, row.user)}, strings.Fields(row.args)...)...)
-		c.Stdout = &out
-		_ = c.Run() // its exit code tells
-		if code := c.ProcessState.ExitCode(); code != row.code || !strings.HasPrefix(out.String(), row.says) {
-			t.Errorf("%s: why %s: exit code %d, want %d and %q\n%s", row.user, row.args, code, row.code, row.says, out.String())
+		out, _ := c.Output() // its exit code tells
+		if code := c.ProcessState.ExitCode(); code != row.code || !strings.HasPrefix(string(out), row.says) {
+			t.Errorf("%s: why %s: exit code %d, want %d and %q\n%s", row.user, row.args, code, row.code, row.says, out)
 		}
 	}
 }
