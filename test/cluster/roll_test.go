@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -102,15 +103,14 @@ func (w workload) recordTruth(t *testing.T) func() []event {
 func (w workload) changeUntilStopped(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	objects := w.Client("admin").CoreV1().ConfigMaps(w.namespace)
-	done := make(chan error, 1)
-	go func() {
+	var changing errgroup.Group
+	changing.Go(func() error {
 		pace := time.NewTicker(rollPace)
 		defer pace.Stop()
 		for i := 0; ; i++ {
 			select {
 			case <-ctx.Done():
-				done <- nil
-				return
+				return nil
 			case <-pace.C:
 			}
 			name := "m" + strconv.Itoa(rand.N(rollObjects))
@@ -124,14 +124,13 @@ func (w workload) changeUntilStopped(t *testing.T) (stop func()) {
 				_, err = objects.Update(t.Context(), m, metav1.UpdateOptions{})
 			}
 			if err != nil {
-				done <- err
-				return
+				return err
 			}
 		}
-	}()
+	})
 	return func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := changing.Wait(); err != nil {
 			t.Error(err)
 		}
 	}
