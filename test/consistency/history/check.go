@@ -14,7 +14,7 @@ func Check(h *History) []Violation {
 		return c.found
 	}
 	c.writes()
-	c.order = newOrder(c)
+	c.order = newOrder(h)
 	c.reads()
 	c.gets()
 	c.watches()

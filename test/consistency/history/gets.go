@@ -48,12 +48,12 @@ func (c *checker) get(g *Get, revisions map[string][]revision) {
 	if g.Consistency.MostRecent {
 		oldest = c.order.newestBefore(g.Began)
 	}
-	future, write := c.order.lowestWrittenAfter(g.Ended)
+	future := c.order.lowestWrittenAfter(g.Ended)
 	own := revisions[g.Key]
 	if len(own) == 0 {
 		own = []revision{{0, nil}}
 	}
-	kind := g.find(own, oldest.version, future)
+	kind := g.find(own, oldest.version, future.version)
 	if kind == "" {
 		return
 	}
@@ -62,7 +62,7 @@ func (c *checker) get(g *Get, revisions map[string][]revision) {
 		excerpt = append(excerpt, oldest.source.String())
 	}
 	if kind == Future {
-		excerpt = append(excerpt, write.String())
+		excerpt = append(excerpt, future.source.String())
 	}
 	for _, l := range own[max(0, len(own)-nearEvents):] {
 		excerpt = append(excerpt, fmt.Sprintf("%s from version %d: %s", g.Key, l.since, l.object))

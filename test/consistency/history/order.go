@@ -11,41 +11,44 @@ import (
 // order relates versions to time: which versions must have existed at a moment, and which cannot
 // have existed.
 type order struct {
-	observed []observation // with rising versions, by time
-	begun    []Write       // with a version, by the time when they began
-	lowest   []int         // for each index in begun, the index of the lowest version from there on
+	observed []observation // by time, each with a higher version than all before
+	begun    []observation // the beginnings of writes, the last one first, each with a lower version than all before
 }
 
-// observation is a version that a client received, and when.
+// observation is a version that a client received or began to write, and when.
 type observation struct {
 	at      Tick
 	version uint64
 	source  fmt.Stringer
 }
 
-func newOrder(c *checker) *order {
-	h := c.history
-	var all []observation
+func newOrder(h *History) *order {
+	var observed, begun []observation
 	for i := range h.Writes {
 		w := &h.Writes[i]
-		all = append(all, observation{w.Ended, w.Version, w})
+		observed = append(observed, observation{w.Ended, w.Version, w})
+		if w.Version > 0 {
+			begun = append(begun, observation{w.Began, w.Version, w})
+		}
 	}
 	for i := range h.Reads {
 		r := &h.Reads[i]
-		all = append(all, observation{r.Ended, r.version(), r})
+		observed = append(observed, observation{r.Ended, r.version(), r})
 	}
 	for i := range h.Gets {
 		if g := &h.Gets[i]; g.Object != nil {
-			all = append(all, observation{g.Ended, g.Object.Version, g})
+			observed = append(observed, observation{g.Ended, g.Object.Version, g})
 		}
 	}
 	for i := range h.Watches {
 		for j := range h.Watches[i].Items {
 			item := &h.Watches[i].Items[j]
-			all = append(all, observation{item.At, item.Version, delivery{&h.Watches[i], item}})
+			observed = append(observed, observation{item.At, item.Version, delivery{&h.Watches[i], item}})
 		}
 	}
-	return &order{observed: rising(all), begun: byBeginning(h.Writes), lowest: lowestAfter(byBeginning(h.Writes))}
+	slices.SortStableFunc(observed, func(a, b observation) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(begun, func(a, b observation) int { return cmp.Compare(b.at, a.at) })
+	return &order{records(observed, 1), records(begun, -1)}
 }
 
 // delivery is an item with the watch that delivered it.
@@ -56,33 +59,15 @@ type delivery struct {
 
 func (w delivery) String() string { return fmt.Sprintf("%s: %s", w.watch, w.item) }
 
-// rising sorts observations by time and keeps those with a higher version than all before.
-func rising(all []observation) []observation {
-	slices.SortStableFunc(all, func(a, b observation) int { return cmp.Compare(a.at, b.at) })
-	kept := all[:0]
+// records returns the observations whose version is higher than all before, or with a sign of -1 lower.
+func records(all []observation, sign int) []observation {
+	var kept []observation
 	for _, o := range all {
-		if len(kept) == 0 || o.version > kept[len(kept)-1].version {
+		if len(kept) == 0 || cmp.Compare(o.version, kept[len(kept)-1].version) == sign {
 			kept = append(kept, o)
 		}
 	}
 	return kept
-}
-
-func byBeginning(writes []Write) []Write {
-	known := slices.DeleteFunc(slices.Clone(writes), func(w Write) bool { return w.Version == 0 })
-	slices.SortFunc(known, func(a, b Write) int { return cmp.Compare(a.Began, b.Began) })
-	return known
-}
-
-func lowestAfter(writes []Write) []int {
-	lowest := make([]int, len(writes))
-	for i := len(writes) - 1; i >= 0; i-- {
-		lowest[i] = i
-		if i+1 < len(writes) && writes[lowest[i+1]].Version < writes[i].Version {
-			lowest[i] = lowest[i+1]
-		}
-	}
-	return lowest
 }
 
 // newestBefore returns the highest version that any client observed before the moment, version 0 if
@@ -97,11 +82,10 @@ func (o *order) newestBefore(before Tick) observation {
 
 // lowestWrittenAfter returns the lowest version of the writes that began after the moment: it and
 // higher versions did not exist then. The version is the greatest number if there is no such write.
-func (o *order) lowestWrittenAfter(after Tick) (version uint64, write *Write) {
-	i := sort.Search(len(o.begun), func(i int) bool { return o.begun[i].Began > after })
-	if i == len(o.begun) {
-		return math.MaxUint64, nil
+func (o *order) lowestWrittenAfter(after Tick) observation {
+	i := sort.Search(len(o.begun), func(i int) bool { return o.begun[i].at <= after })
+	if i == 0 {
+		return observation{version: math.MaxUint64}
 	}
-	write = &o.begun[o.lowest[i]]
-	return write.Version, write
+	return o.begun[i-1]
 }

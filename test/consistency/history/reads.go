@@ -44,8 +44,8 @@ func (c *checker) consistency(r *Read) {
 	case want.Exact > 0 && version != want.Exact, version < want.NotOlderThan:
 		c.reportRead(Version, r, fmt.Sprintf("the list is at %d, want %s", version, want))
 	}
-	if lowest, write := c.order.lowestWrittenAfter(r.Ended); lowest <= version {
-		c.reportRead(Future, r, fmt.Sprintf("the list is at %d, but %d did not exist yet", version, lowest), write.String())
+	if future := c.order.lowestWrittenAfter(r.Ended); future.version <= version {
+		c.reportRead(Future, r, fmt.Sprintf("the list is at %d, but %d did not exist yet", version, future.version), future.source.String())
 	}
 }
 

@@ -18,7 +18,7 @@ type History struct {
 // Write is an acknowledged write.
 type Write struct {
 	Client  string
-	Verb    string // create, update or delete
+	Verb    string // PATCH or DELETE
 	Key     string
 	UID     string
 	Version uint64 // 0 for a deletion, whose acknowledgement does not have it

@@ -94,9 +94,9 @@ func (f *follower) lateKind(item *Item) Kind {
 }
 
 func (f *follower) inTime(item *Item) bool {
-	lowest, write := f.order.lowestWrittenAfter(item.At)
-	if lowest <= item.Version {
-		return f.violation(Future, fmt.Sprintf("%s, but %d did not exist yet: %s", item, lowest, write))
+	future := f.order.lowestWrittenAfter(item.At)
+	if future.version <= item.Version {
+		return f.violation(Future, fmt.Sprintf("%s, but %d did not exist yet: %s", item, future.version, future.source))
 	}
 	return true
 }
