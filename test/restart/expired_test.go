@@ -9,9 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"sluice/codec/json"
 	"sluice/test/harness"
 )
 
@@ -22,24 +20,15 @@ const expiryLimit = 100
 // together with one that has missed nothing.
 func TestClientsOfExpiredVersionsKeepNoOthersFromTheCache(t *testing.T) {
 	plane := harness.Start(t)
-	client := plane.Client("admin").CoreV1()
-	list := func(namespace string) string {
-		all, err := client.ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all.ResourceVersion
+	create := func(name string) (version string) {
+		a := plane.Raw("admin").Must(t, http.MethodPost, "/api/v1/namespaces/default/configmaps", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+		version, _ = json.Value(a.Body).Get("metadata", "resourceVersion").Text()
+		return version
 	}
-	expired := list("default")
-	create := func(name string) {
-		if _, err := client.ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	expired := create("first")
 	create("before")
 	plane.Restart(t) // its watch cache begins anew
-	create("after")
-	current := list("quiet")
+	current := create("after")
 	create("later")
 	sluice := plane.StartSluice(t)
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")

@@ -1,13 +1,12 @@
 package restart
 
 import (
-	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
@@ -19,17 +18,15 @@ import (
 )
 
 // manager is a set of informers, as a controller manager has one.
-type manager struct {
-	informers map[schema.GroupVersionResource]cache.SharedIndexInformer
-}
+type manager map[schema.GroupVersionResource]cache.SharedIndexInformer
 
 // startManager starts informers of the metadata of resources through a gateway, until the test ends.
-func startManager(t *testing.T, sluice *harness.Sluice, resources ...schema.GroupVersionResource) *manager {
+func startManager(t *testing.T, sluice *harness.Sluice, resources ...schema.GroupVersionResource) manager {
 	t.Helper()
-	m := &manager{informers: map[schema.GroupVersionResource]cache.SharedIndexInformer{}}
+	m := manager{}
 	factory := metadatainformer.NewSharedInformerFactory(metadata.NewForConfigOrDie(sluice.RESTConfig("admin")), 0)
 	for _, r := range resources {
-		m.informers[r] = factory.ForResource(r).Informer()
+		m[r] = factory.ForResource(r).Informer()
 	}
 	stop := make(chan struct{})
 	factory.Start(stop)
@@ -56,8 +53,8 @@ func cached(t *testing.T) (all []schema.GroupVersionResource) {
 }
 
 // synced returns why not all informers are in sync.
-func (m *manager) synced() error {
-	for gvr, i := range m.informers {
+func (m manager) synced() error {
+	for gvr, i := range m {
 		if !i.HasSynced() {
 			return fmt.Errorf("%v is not in sync", gvr)
 		}
@@ -67,16 +64,16 @@ func (m *manager) synced() error {
 
 // served returns why not at least 95 % of the watches are served from the cache, or why the apiserver
 // does not have one watch for each resource.
-func (m *manager) served(sluice *harness.Sluice) error {
+func (m manager) served(sluice *harness.Sluice) error {
 	metrics, err := sluice.Metrics()
 	if err != nil {
 		return err
 	}
 	served, passed := metrics.Sum("sluice_watchers"), metrics.Sum("sluice_passed_watchers")
-	if want := len(m.informers); served+passed != float64(want) || served < 0.95*float64(want) {
+	if want := len(m); served+passed != float64(want) || served < 0.95*float64(want) {
 		return fmt.Errorf("%v watches are served and %v pass, of %d: %v", served, passed, want, metrics.Samples("sluice_passed_watchers"))
 	}
-	for gvr := range m.informers {
+	for gvr := range m {
 		n := metrics.Sum("sluice_upstream_watches", "group="+gvr.Group, "version="+gvr.Version, "resource="+gvr.Resource)
 		follows := gvr.Resource == "apiservices" || gvr.Resource == "customresourcedefinitions" // Sluice has a second one of these
 		if n < 1 || n > 1 && !follows {
@@ -89,10 +86,10 @@ func (m *manager) served(sluice *harness.Sluice) error {
 // A watch that met a store on its way, or came back from a version before the store began, would
 // otherwise stay at the apiserver for its whole life.
 func TestWatchesAreServedFromTheCacheSoonAfterAStart(t *testing.T) {
-	for name, streaming := range map[string]bool{"streaming lists": true, "lists": false} {
+	for name, streaming := range map[string]bool{"streaming-lists": true, "lists": false} {
 		t.Run(name, func(t *testing.T) {
 			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
-			write(t)
+			writeOften(t)
 			sluice := apiserver.StartSluice(t, harness.SluiceOptions{Flags: []string{"--log-level=warn"}})
 			m := startManager(t, sluice, cached(t)...) // together with the gateway
 			harness.Eventually(t, "informers are in sync", m.synced)
@@ -101,40 +98,34 @@ func TestWatchesAreServedFromTheCacheSoonAfterAStart(t *testing.T) {
 				sluice.Restart(t)
 				harness.Eventually(t, "watches are served", func() error { return m.served(sluice) })
 			}
-			m.sees(t)
+			m.sees(t, name)
 		})
 	}
 }
 
-// write changes objects until the test ends, so that every store begins at a version that no client has
+// writeOften changes an object until the test ends, so that every store begins at a version that no client has
 // seen.
-func write(t *testing.T) {
+func writeOften(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	const path = "/api/v1/namespaces/default/configmaps"
+	apiserver.MustCreate(t, path, `{"metadata":{"name":"often"}}`)
 	var running sync.WaitGroup
-	client := apiserver.Client("admin").CoreV1().ConfigMaps("default")
 	running.Go(func() {
-		for ctx.Err() == nil {
-			made, err := client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "write-"}}, metav1.CreateOptions{})
-			if err == nil {
-				_ = client.Delete(ctx, made.Name, metav1.DeleteOptions{})
-			}
+		for n := 0; t.Context().Err() == nil; n++ {
+			_, _ = apiserver.Raw("admin").Write(t.Context(), http.MethodPatch, path+"/often", fmt.Sprintf(`{"data":{"n":"%d"}}`, n))
 		}
 	})
-	t.Cleanup(func() { cancel(); running.Wait() })
+	t.Cleanup(running.Wait)
 }
 
 // sees waits until a new object reaches its informer.
-func (m *manager) sees(t *testing.T) {
+func (m manager) sees(t *testing.T, name string) {
 	t.Helper()
-	made, err := apiserver.Client("admin").CoreV1().ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{GenerateName: "seen-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := m.informers[schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}].GetStore()
+	apiserver.MustCreate(t, "/api/v1/namespaces/default/serviceaccounts", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+	store := m[corev1.SchemeGroupVersion.WithResource("serviceaccounts")].GetStore()
 	harness.Eventually(t, "a new object is seen", func() error {
-		if _, exists, err := store.GetByKey("default/" + made.Name); !exists {
-			return fmt.Errorf("%s is missing: %v", made.Name, err)
+		if _, exists, err := store.GetByKey("default/" + name); !exists {
+			return fmt.Errorf("%s is missing: %v", name, err)
 		}
 		return nil
 	})

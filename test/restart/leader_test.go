@@ -25,7 +25,7 @@ type leader struct {
 	end     func()        // ends it, and returns once it has
 }
 
-// elect starts a leader with the given durations.
+// elect starts a leader with the given durations, and waits until it leads.
 func elect(t *testing.T, client kubernetes.Interface, name string, lease, renew, retry time.Duration) *leader {
 	t.Helper()
 	l := &leader{name: name, stopped: make(chan struct{})}
@@ -50,52 +50,36 @@ func elect(t *testing.T, client kubernetes.Interface, name string, lease, renew,
 	running.Go(func() { l.Run(ctx) })
 	l.end = func() { cancel(); running.Wait() }
 	t.Cleanup(l.end)
+	harness.Eventually(t, l.name+" leads", func() error {
+		if !l.IsLeader() {
+			return errors.New("it does not")
+		}
+		return nil
+	})
 	return l
 }
 
-// startLeaders starts leaders with client-go's durations and with shorter ones, and waits until
-// they lead.
-func startLeaders(t *testing.T, sluice *harness.Sluice) []*leader {
+// renews waits until the leader renews its lease, and returns an error if it has lost it.
+func (l *leader) renews(t *testing.T) (lost error) {
 	t.Helper()
-	leaders := []*leader{
-		elect(t, sluice.Client("admin"), "default-durations", 15*time.Second, 10*time.Second, 2*time.Second),
-		elect(t, sluice.Client("admin"), "short-durations", 6*time.Second, 4*time.Second, 500*time.Millisecond),
-	}
-	for _, l := range leaders {
-		harness.Eventually(t, l.name+" leads", func() error {
-			if !l.IsLeader() {
-				return errors.New("it does not")
-			}
-			return nil
-		})
-	}
-	return leaders
-}
-
-// outlive restarts a gateway and returns which leader has lost its lease, nil if all renew theirs.
-func outlive(t *testing.T, sluice *harness.Sluice, leaders []*leader) (lost error) {
-	t.Helper()
-	sluice.Restart(t)
 	leases := apiserver.Client("admin").CoordinationV1().Leases("default")
-	for _, l := range leaders {
-		before, err := leases.Get(t.Context(), l.name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		harness.Eventually(t, l.name+" is renewed", func() error {
-			select {
-			case <-l.stopped:
-				lost = errors.Join(lost, errors.New(l.name+" has lost its lease"))
-				return nil
-			default:
-			}
-			now, err := leases.Get(t.Context(), l.name, metav1.GetOptions{})
-			if err == nil && now.ResourceVersion == before.ResourceVersion {
-				err = fmt.Errorf("renewed at %v", now.Spec.RenewTime)
-			}
-			return err
-		})
+	before, err := leases.Get(t.Context(), l.name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	harness.Eventually(t, l.name+" is renewed", func() error {
+		select {
+		case <-l.stopped:
+			lost = errors.New(l.name + " has lost its lease")
+			return nil
+		default:
+		}
+		now, err := leases.Get(t.Context(), l.name, metav1.GetOptions{})
+		if err == nil && now.ResourceVersion == before.ResourceVersion {
+			err = fmt.Errorf("renewed at %v", now.Spec.RenewTime)
+		}
+		return err
+	})
 	return lost
 }
 
@@ -111,22 +95,22 @@ const (
 // cached, watches that pass, and idle connections must not keep the gateway from ending.
 func TestLeadersSurviveARestartOfASingleGateway(t *testing.T) {
 	sluice := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}})
-	leaders := startLeaders(t, sluice)
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	m := startManager(t, sluice, corev1.SchemeGroupVersion.WithResource("configmaps"),
 		corev1.SchemeGroupVersion.WithResource("events")) // which are excluded from the cache
 	harness.Eventually(t, "informers are in sync", m.synced)
 	survived := 0
 	for n := 0; n < restarts && survived < survivals; n++ {
-		if err := outlive(t, sluice, leaders); err != nil {
+		usual := elect(t, sluice.Client("admin"), "usual-durations", 15*time.Second, 10*time.Second, 2*time.Second)
+		short := elect(t, sluice.Client("admin"), "short-durations", 6*time.Second, 4*time.Second, 500*time.Millisecond)
+		sluice.Restart(t)
+		if err := errors.Join(usual.renews(t), short.renews(t)); err != nil {
 			t.Logf("restart %d: %v", n, err)
-			for _, l := range leaders {
-				l.end()
-			}
-			leaders = startLeaders(t, sluice)
-			continue
+		} else {
+			survived++
 		}
-		survived++
+		usual.end()
+		short.end()
 	}
 	if survived < survivals {
 		t.Errorf("the leaders survived %d of %d restarts", survived, restarts)
