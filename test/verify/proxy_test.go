@@ -6,10 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httputil"
-	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"sluice/test/consistency/wire"
@@ -56,42 +56,29 @@ func setBody(r *http.Response, body []byte) {
 	r.Header.Del("Content-Length")
 }
 
-func named(object map[string]any) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	return name
-}
-
-// wrong hides the object c, changes b and invents x.
-var wrong = inLists(func(items []map[string]any) []map[string]any {
-	items = slices.DeleteFunc(items, func(o map[string]any) bool { return named(o) == "c" })
-	for _, o := range items {
-		if named(o) == "b" {
-			o["data"] = map[string]any{"k": "canary"}
-		}
+// wrong changes the object b of a list, and has x in place of c.
+func wrong(r *http.Response) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
 	}
-	extra := map[string]any{"namespace": "default", "name": "x", "resourceVersion": "1"}
-	return append(items, map[string]any{"metadata": extra})
-})
-
-// inLists changes the objects of lists.
-func inLists(change func([]map[string]any) []map[string]any) func(*http.Response) {
-	return func(r *http.Response) {
-		raw, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		var list struct {
-			Kind     string           `json:"kind"`
-			Metadata map[string]any   `json:"metadata"`
-			Items    []map[string]any `json:"items"`
-		}
-		if json.Unmarshal(raw, &list) == nil && list.Kind == "ConfigMapList" {
-			list.Items = change(list.Items)
-			raw, _ = json.Marshal(list)
-		}
-		setBody(r, raw)
+	var list struct {
+		Kind     string           `json:"kind"`
+		Metadata map[string]any   `json:"metadata"`
+		Items    []map[string]any `json:"items"`
 	}
+	if json.Unmarshal(raw, &list) == nil && list.Kind == "ConfigMapList" {
+		for i, o := range list.Items {
+			switch name, _, _ := unstructured.NestedString(o, "metadata", "name"); name {
+			case "b":
+				o["data"] = map[string]any{"k": "canary"}
+			case "c":
+				list.Items[i] = map[string]any{"metadata": map[string]any{"namespace": "default", "name": "x", "resourceVersion": "1"}}
+			}
+		}
+		raw, _ = json.Marshal(list)
+	}
+	setBody(r, raw)
 }
 
 // newer has something happen before a list of an exact version, and asks for the most recent one.
