@@ -47,12 +47,6 @@ func (c *ControlPlane) DeleteStored(ctx context.Context, key string) error {
 	return c.callEtcd(ctx, "DeleteRange", []byte(key))
 }
 
-// DeleteStoredRange deletes the keys of etcd from from up to, but not including, to, all at one revision,
-// as the end of a lease does.
-func (c *ControlPlane) DeleteStoredRange(ctx context.Context, from, to string) error {
-	return c.callEtcd(ctx, "DeleteRange", []byte(from), []byte(to))
-}
-
 // etcdClient speaks gRPC, which is HTTP/2 without TLS here.
 var etcdClient = sync.OnceValue(func() *http.Client {
 	t := &http.Transport{Protocols: new(http.Protocols)}

@@ -1,10 +1,11 @@
 package storage
 
 import (
-	"os"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"sluice/test/harness"
 )
 
 const widgets = "/apis/custom.example.com/v1/widgets"
@@ -28,21 +29,13 @@ var widgetObjects = []string{
 // makeWidgets creates the CRD and the objects.
 func makeWidgets(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/custom.yaml")
-	if err == nil {
-		text, err = yaml.YAMLToJSON(text)
-	}
-	if err == nil {
-		err = server.Create(t.Context(), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", string(text))
-	}
-	for _, object := range widgetObjects {
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = server.Create(t.Context(), "/apis/custom.example.com/v1/namespaces/default/widgets",
-			`{"apiVersion":"custom.example.com/v1","kind":"Widget",`+object[1:])
-	}
+	definition, err := yaml.YAMLToJSON([]byte(harness.Read(t, "test/storage/testdata/custom.yaml")))
 	if err != nil {
 		t.Fatal(err)
+	}
+	server.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", string(definition))
+	for _, object := range widgetObjects {
+		server.MustCreate(t, "/apis/custom.example.com/v1/namespaces/default/widgets",
+			`{"apiVersion":"custom.example.com/v1","kind":"Widget",`+object[1:])
 	}
 }

@@ -119,10 +119,7 @@ func printed(t *testing.T, r resource) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := server.Raw("admin").Get(t.Context(), r.Path("")+"?resourceVersion=0&fieldSelector=metadata.name=-", inJSON+asTable)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := server.Raw("admin").MustGet(t, r.Path("")+"?resourceVersion=0&fieldSelector=metadata.name=-", inJSON+asTable)
 	c, ok := table.Builtin(r.GV.Group, r.GV.Version, r.API.Kind, release, sjson.Value(a.Body).Get("columnDefinitions"))
 	return ok && !c.Sorted()
 }
@@ -168,9 +165,7 @@ func determined(r resource) string {
 func TestAgesFromTheCacheAreByTheClockOfTheApiserver(t *testing.T) {
 	s, r := startBehindRelay(t)
 	path := "/api/v1/namespaces/" + server.Namespace(t) + "/configmaps"
-	if err := server.Create(t.Context(), path, `{"metadata":{"name":"aging"}}`); err != nil {
-		t.Fatal(err)
-	}
+	server.MustCreate(t, path, `{"metadata":{"name":"aging"}}`)
 	for _, ahead := range []time.Duration{90 * time.Second, -10 * time.Minute, 0} {
 		r.ahead.Store(int64(ahead))
 		harness.Eventually(t, fmt.Sprintf("ages are by a clock that is %v ahead", ahead), func() error {

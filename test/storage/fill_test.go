@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"math/rand"
@@ -34,7 +33,7 @@ import (
 )
 
 // fills is the number of random objects per kind and version.
-var fills = flag.Int("fills", 3, "random objects per kind and version")
+const fills = 3
 
 // label is on every object, so that lists contain nothing else.
 const label = "sluice-storage"
@@ -124,7 +123,7 @@ func storedObjects(t *testing.T, r resource) []stored {
 		if obj := example(t, gvk); obj != nil {
 			all = append(all, stored{prefix + "-example", gvk, obj})
 		}
-		for i := range *fills {
+		for i := range fills {
 			all = append(all, stored{prefix + "-random-" + strconv.Itoa(i), gvk, random(t, gvk, i)})
 		}
 	}
@@ -193,7 +192,7 @@ func annotate(s *stored, m metav1.Object) {
 // example returns the example of k8s.io/api, or nil for kinds that it does not have.
 func example(t *testing.T, gvk schema.GroupVersionKind) runtime.Object {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(examples(t), exampleName(gvk)))
+	b, err := os.ReadFile(filepath.Join(examples(t), cmp.Or(gvk.Group, "core")+"."+gvk.Version+"."+gvk.Kind+".pb"))
 	if os.IsNotExist(err) {
 		return nil
 	}
@@ -208,11 +207,6 @@ func example(t *testing.T, gvk schema.GroupVersionKind) runtime.Object {
 		t.Fatal(err)
 	}
 	return obj
-}
-
-// exampleName returns the name of the file with the example of a kind.
-func exampleName(gvk schema.GroupVersionKind) string {
-	return cmp.Or(gvk.Group, "core") + "." + gvk.Version + "." + gvk.Kind + ".pb"
 }
 
 // examples returns the directory of the examples of k8s.io/api.

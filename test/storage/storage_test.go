@@ -2,20 +2,15 @@ package storage
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"sluice/test/harness"
 )
-
-var only = flag.String("only", "", "resources to test, a regular expression; empty means all")
 
 // notStored maps resources whose objects are not in etcd to the reason.
 var notStored = map[string]string{
@@ -37,8 +32,7 @@ var undetermined = map[string][]string{
 // TestResponsesOfStoredObjectsEqualTheApiservers compares get, list and watch of every built-in resource
 // in every format.
 func TestResponsesOfStoredObjectsEqualTheApiservers(t *testing.T) {
-	pattern := regexp.MustCompile(*only)
-	all := slices.DeleteFunc(resources(t), func(r resource) bool { return !pattern.MatchString(r.String()) })
+	all := resources(t)
 	names := fill(t, all, storedObjects)
 	for _, r := range all {
 		t.Run(r.String(), func(t *testing.T) {

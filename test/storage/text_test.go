@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -28,13 +27,7 @@ func TestTextThatIsNotUTF8EqualsTheApiservers(t *testing.T) {
 	gateway.WaitForCacheSync(t, "/apis/coordination.k8s.io/v1/leases", "leases.v1.coordination.k8s.io")
 	url := in + "/" + name + "?resourceVersion=0"
 	for _, c := range []*harness.RawClient{server.Raw("admin"), gateway.Raw("admin")} {
-		harness.Eventually(t, "the watch cache has the object", func() error {
-			resp, err := c.Get(t.Context(), url, inJSON)
-			if err == nil && resp.Status != http.StatusOK {
-				err = fmt.Errorf("%d %s", resp.Status, resp.Body)
-			}
-			return err
-		})
+		c.AwaitStatus(t, http.StatusOK, harness.Request{Path: url}) // the watch cache has the object
 	}
 	for _, f := range formats() {
 		source, err := compare(t.Context(), url+f.query, f.code+f.as)

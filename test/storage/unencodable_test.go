@@ -20,13 +20,15 @@ func TestFormatThatFailsForAnObjectPasses(t *testing.T) {
 	ns := server.Namespace(t)
 	path := "/apis/apps/v1/namespaces/" + ns + "/controllerrevisions"
 	admin := gateway.Raw("admin")
-	get := func(c *harness.RawClient, accept string) *harness.Response {
-		t.Helper()
-		r, err := c.Get(t.Context(), path+"?resourceVersion=0", accept)
-		if err != nil {
-			t.Fatal(err)
+	cached := func(accept string, names ...string) error {
+		r := admin.MustGet(t, path+"?resourceVersion=0", accept)
+		from := r.Header.Get("Sluice-Source")
+		for _, name := range names {
+			if r.Status != http.StatusOK || !strings.Contains(string(r.Body), name) || !strings.HasPrefix(from, "cache") {
+				return fmt.Errorf("%d from %s: %q", r.Status, from, r.Body)
+			}
 		}
-		return r
+		return nil
 	}
 	create := func(name, data string) {
 		t.Helper()
@@ -37,37 +39,22 @@ func TestFormatThatFailsForAnObjectPasses(t *testing.T) {
 	}
 	create("good", `{"x":1}`)
 	gateway.WaitForCacheSync(t, "/apis/apps/v1/controllerrevisions", "controllerrevisions.v1.apps")
-	harness.Eventually(t, "the store has the first object", func() error { return listedFrom("cache", get(admin, inCBOR), "good") })
-	watch, err := admin.Open(t.Context(), harness.Request{Path: path + "?watch=1&timeoutSeconds=600&resourceVersion=0", Header: http.Header{"Accept": {inCBOR}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer watch.Body.Close()
+	harness.Eventually(t, "the store has the first object", func() error { return cached(inCBOR, "good") })
+	watch := admin.MustOpen(t, harness.Request{Path: path + "?watch=1&timeoutSeconds=600&resourceVersion=0", Header: http.Header{"Accept": {inCBOR}}})
 
 	create("bad", `{"x":1e999}`) // a number that is too large for a float
-	harness.Eventually(t, "the store has the other object", func() error { return listedFrom("cache", get(admin, inJSON), "good", "bad") })
+	harness.Eventually(t, "the store has the other object", func() error { return cached(inJSON, "good", "bad") })
 	events, err := io.ReadAll(watch.Body)
 	for text, want := range map[string]bool{"good": true, "ERROR": true, "bad": false} {
 		if err != nil || strings.Contains(string(events), text) != want {
 			t.Errorf("the open watch: %v, %q", err, events)
 		}
 	}
-	want, got := get(server.Raw("admin"), inCBOR), get(admin, inCBOR)
+	want, got := server.Raw("admin").MustGet(t, path+"?resourceVersion=0", inCBOR), admin.MustGet(t, path+"?resourceVersion=0", inCBOR)
 	if from := got.Header.Get("Sluice-Source"); got.Status != want.Status || !strings.HasPrefix(from, "upstream; format") {
 		t.Errorf("%d %q from %s, want %d %q", got.Status, got.Body, from, want.Status, want.Body)
 	}
-	if err := listedFrom("cache", get(admin, inJSON), "good", "bad"); err != nil {
+	if err := cached(inJSON, "good", "bad"); err != nil {
 		t.Error(err)
 	}
-}
-
-// listedFrom returns an error unless a list has a source and contains names.
-func listedFrom(source string, r *harness.Response, names ...string) error {
-	from := r.Header.Get("Sluice-Source")
-	for _, name := range names {
-		if r.Status != http.StatusOK || !strings.Contains(string(r.Body), name) || !strings.HasPrefix(from, source) {
-			return fmt.Errorf("%d from %s: %q", r.Status, from, r.Body)
-		}
-	}
-	return nil
 }
