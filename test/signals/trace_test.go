@@ -15,6 +15,7 @@ import (
 
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
 )
@@ -55,12 +56,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// trace returns the spans of a trace.
+// trace returns the spans of a trace, or with "" of all.
 func (r *receiver) trace(id string) (found []*tracev1.Span) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.spans {
-		if hex.EncodeToString(s.TraceId) == id {
+		if id == "" || hex.EncodeToString(s.TraceId) == id {
 			found = append(found, s)
 		}
 	}
@@ -71,20 +72,15 @@ func (r *receiver) trace(id string) (found []*tracev1.Span) {
 func (r *receiver) await(t *testing.T, id, name, child string) (above *tracev1.Span) {
 	t.Helper()
 	harness.Eventually(t, child+" below "+name, func() error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		named := map[string]*tracev1.Span{}
-		for _, s := range r.spans {
-			if s.Name == name && (id == "" || hex.EncodeToString(s.TraceId) == id) {
-				named[string(s.SpanId)] = s
-			}
-		}
-		for _, s := range r.spans {
-			if above = named[string(s.ParentSpanId)]; above != nil && s.Name == child {
+		spans := r.trace(id)
+		for _, above = range spans {
+			if above.Name == name && slices.ContainsFunc(spans, func(s *tracev1.Span) bool {
+				return s.Name == child && bytes.Equal(s.ParentSpanId, above.SpanId)
+			}) {
 				return nil
 			}
 		}
-		return fmt.Errorf("not among %v", r.spans)
+		return fmt.Errorf("not among %v", spans)
 	})
 	return above
 }
@@ -111,25 +107,21 @@ func (p parent) send(t *testing.T, s *harness.Sluice, user, path string) {
 	header := http.Header{
 		"Traceparent": {"00-" + p.trace + "-" + p.span + "-01"}, "User-Agent": {canary}, "X-Canary": {canary}, "Audit-Id": {canary},
 	}
-	resp, err := s.Raw(user).Open(t.Context(), harness.Request{Path: path, Header: header})
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	s.Raw(user).MustOpen(t, harness.Request{Path: path, Header: header}).Body.Close()
 }
 
-func traced(endpoint string, perMillion int) string {
-	return fmt.Sprintf("{apiVersion: sluice/v1alpha1, kind: Configuration, tracing: {endpoint: %s/v1/traces, samplingRatePerMillion: %d}}", endpoint, perMillion)
+// startTraced starts a Sluice that sends spans to the receiver.
+func (r *receiver) startTraced(t *testing.T, perMillion int, upstream *rest.Config) *harness.Sluice {
+	t.Helper()
+	config := fmt.Sprintf("{apiVersion: sluice/v1alpha1, kind: Configuration, tracing: {endpoint: %s/v1/traces, samplingRatePerMillion: %d}}", r.URL, perMillion)
+	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Upstream: upstream})
+	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	return s
 }
 
 func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	r := startReceiver(t)
-	far := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: traced(r.URL, 0)})
-	s := apiserver.StartSluice(t, harness.SluiceOptions{
-		Binary: "sluice", Config: traced(r.URL, 0), Upstream: far.RESTConfig("sluice"),
-	})
-	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
-
+	s := r.startTraced(t, 0, r.startTraced(t, 0, nil).RESTConfig("sluice"))
 	list, watch, passed, stranger := newParent(1), newParent(2), newParent(3), newParent(4)
 	const path = "/api/v1/namespaces/" + canary + "/configmaps"
 	stranger.send(t, s, "nobody", path+"?resourceVersion=0") // first, so that its spans would be there with the others
@@ -147,40 +139,34 @@ func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	}
 	r.await(t, watch.trace, route, "prove")                         // the span of a watch ends with its headers
 	r.await(t, passed.trace, "GET other", "upstream authenticated") // since the apiserver answers 404
+	gateways := slices.DeleteFunc(r.trace(passed.trace), func(s *tracev1.Span) bool { return s.Kind != tracev1.Span_SPAN_KIND_SERVER })
+	if len(gateways) != 2 {
+		t.Errorf("%d gateways know the trace, want both: the upstream receives the span", len(gateways))
+	}
+	if len(r.trace(stranger.trace)) > 0 {
+		t.Error("a caller without rights has its request traced")
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	spans := 0
-	for _, span := range r.spans {
-		if span.Kind == tracev1.Span_SPAN_KIND_SERVER && hex.EncodeToString(span.TraceId) == passed.trace {
-			spans++
-		}
-	}
-	if spans != 2 {
-		t.Errorf("%d gateways know the trace, want both: the upstream receives the span", spans)
-	}
 	if bytes.Contains(r.raw.Bytes(), []byte(canary)) {
 		t.Error("spans show what clients have made up")
-	}
-	if slices.ContainsFunc(r.spans, func(s *tracev1.Span) bool { return hex.EncodeToString(s.TraceId) == stranger.trace }) {
-		t.Error("a caller without rights has its request traced")
 	}
 }
 
 // A client that may not have its requests traced takes part in no trace but its own.
 func TestTraceOfAnyCallerIsOnlyLinked(t *testing.T) {
 	r := startReceiver(t)
-	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: traced(r.URL, 1000000)})
+	s := r.startTraced(t, 1000000, nil)
 	p := newParent(5)
 	p.send(t, s, "nobody", "/api/v1/namespaces/default/configmaps/"+canary)
 	harness.Eventually(t, "a span with a link", func() error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, span := range r.spans {
+		spans := r.trace("")
+		for _, span := range spans {
 			if len(span.Links) == 1 && hex.EncodeToString(span.Links[0].TraceId) == p.trace && len(span.ParentSpanId) == 0 {
 				return nil
 			}
 		}
-		return fmt.Errorf("spans %v", r.spans)
+		return fmt.Errorf("spans %v", spans)
 	})
 	if found := r.trace(p.trace); len(found) > 0 {
 		t.Errorf("the trace of the caller has %v", found)
@@ -189,8 +175,7 @@ func TestTraceOfAnyCallerIsOnlyLinked(t *testing.T) {
 
 func TestSpansShowReviews(t *testing.T) {
 	r := startReceiver(t)
-	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: traced(r.URL, 1000000)})
-	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	r.startTraced(t, 1000000, nil)
 	const route = "GET /api/v1/configmaps"
 	for below, above := range map[string]string{"token review": route, "access review": route, "upstream self": "access review"} {
 		r.await(t, "", above, below)
