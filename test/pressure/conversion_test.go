@@ -1,8 +1,11 @@
 package pressure
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,14 +13,36 @@ import (
 	"sync"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/test/harness"
 )
 
+const gadgets = "/apis/ex.io/v2/gadgets"
+
 // The apiserver cannot convert the objects of one resource, because a webhook hangs. That delays no other.
 func TestAConversionThatHangsDelaysNoOtherResource(t *testing.T) {
-	hook := startWebhook(t)
-	createCRD(t, hook)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
+	called, hangs := make(chan struct{}), make(chan struct{})
+	call, goOn := sync.OnceFunc(func() { close(called) }), sync.OnceFunc(func() { close(hangs) })
+	webhook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body) // whole, so that the end of the connection is noticed
+		if err == nil {
+			call()
+			select {
+			case <-hangs: // objects that are converted before would be in the apiserver's watch cache
+				err = convert(w, body)
+			case <-r.Context().Done():
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(webhook.Close)
+	t.Cleanup(goOn)
+	createGadget(t, webhook)
+	r := startSluice(t)
 	var hanging sync.WaitGroup
 	for range 50 {
 		hanging.Go(func() {
@@ -27,102 +52,41 @@ func TestAConversionThatHangsDelaysNoOtherResource(t *testing.T) {
 			}
 		})
 	}
-	<-hook.called
+	<-called
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	r.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	report, err := r.AdminGet("/readyz?verbose")
 	if err != nil || !strings.Contains(report, "cache-sync/gadgets.v2.ex.io not in sync") {
 		t.Errorf("%v: %s", err, report)
 	}
-	hook.goOn()
+	goOn()
 	r.WaitForCacheSync(t, gadgets, "gadgets.v2.ex.io")
 	hanging.Wait()
 }
 
-const gadgets = "/apis/ex.io/v2/gadgets"
-
-// createCRD creates a resource that is stored as v1, and an object of it.
-func createCRD(t *testing.T, hook *webhook) {
+// createGadget creates a resource that is stored as v1, and an object of it.
+func createGadget(t *testing.T, webhook *httptest.Server) {
 	t.Helper()
-	schema := map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}
-	version := func(name string, stored bool) any {
-		return map[string]any{"name": name, "served": true, "storage": stored, "schema": schema}
-	}
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.server.Certificate().Raw})
-	post(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "gadgets.ex.io"},
-		"spec": map[string]any{
-			"group": "ex.io", "scope": "Namespaced", "names": map[string]any{"plural": "gadgets", "kind": "Gadget"},
-			"versions": []any{version("v1", true), version("v2", false)},
-			"conversion": map[string]any{"strategy": "Webhook", "webhook": map[string]any{
-				"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{"url": hook.server.URL, "caBundle": ca},
-			}},
-		},
-	})
-	post(t, "/apis/ex.io/v1/namespaces/default/gadgets", map[string]any{
-		"apiVersion": "ex.io/v1", "kind": "Gadget", "metadata": map[string]any{"name": "one"},
-	})
+	const version = `{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object"}}}`
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhook.Certificate().Raw})
+	apiserver.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", fmt.Sprintf(`{"metadata":{"name":"gadgets.ex.io"},
+		"spec":{"group":"ex.io","scope":"Namespaced","names":{"plural":"gadgets","kind":"Gadget"},
+			"versions":[`+version+`,`+version+`],"conversion":{"strategy":"Webhook","webhook":{
+				"conversionReviewVersions":["v1"],"clientConfig":{"url":%q,"caBundle":%q}}}}}`,
+		"v1", true, "v2", false, webhook.URL, base64.StdEncoding.EncodeToString(ca)))
+	apiserver.MustCreate(t, "/apis/ex.io/v1/namespaces/default/gadgets", `{"apiVersion":"ex.io/v1","kind":"Gadget","metadata":{"name":"one"}}`)
 }
 
-// post creates an object as soon as its resource is served.
-func post(t *testing.T, path string, object any) {
-	t.Helper()
-	body, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
+// convert answers a ConversionReview by changing the version of each object.
+func convert(w io.Writer, body []byte) error {
+	var review apiextensionsv1.ConversionReview
+	if err := json.Unmarshal(body, &review); err != nil {
+		return err
 	}
-	if err := apiserver.Create(t.Context(), path, string(body)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// webhook converts objects by changing their version, once it goes on: objects that it converts before would be in the apiserver's
-// watch cache.
-type webhook struct {
-	server *httptest.Server
-	called chan struct{} // closed by the first call
-	call   func()
-	hangs  chan struct{} // closed by goOn
-	goOn   func()
-}
-
-func startWebhook(t *testing.T) *webhook {
-	w := &webhook{called: make(chan struct{}), hangs: make(chan struct{})}
-	w.call, w.goOn = sync.OnceFunc(func() { close(w.called) }), sync.OnceFunc(func() { close(w.hangs) })
-	w.server = httptest.NewTLSServer(w)
-	t.Cleanup(w.server.Close)
-	t.Cleanup(w.goOn)
-	return w
-}
-
-// ServeHTTP answers a ConversionReview.
-func (w *webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	var review struct {
-		APIVersion, Kind string
-		Request          struct {
-			UID               string
-			DesiredAPIVersion string
-			Objects           []map[string]any
-		}
-	}
-	body, err := io.ReadAll(r.Body) // whole, so that the end of the connection is noticed
-	if err == nil {
-		err = json.Unmarshal(body, &review)
-	}
-	if err != nil {
-		http.Error(out, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.call()
-	select {
-	case <-w.hangs:
-	case <-r.Context().Done():
-		return
-	}
+	review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
 	for _, o := range review.Request.Objects {
-		o["apiVersion"] = review.Request.DesiredAPIVersion
+		o.Raw = bytes.ReplaceAll(o.Raw, []byte(`"ex.io/v1"`), []byte(`"`+review.Request.DesiredAPIVersion+`"`))
+		review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, o)
 	}
-	_ = json.NewEncoder(out).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": review.Kind, "response": map[string]any{
-		"uid": review.Request.UID, "result": map[string]any{"status": "Success"}, "convertedObjects": review.Request.Objects,
-	}})
+	return json.NewEncoder(w).Encode(review)
 }

@@ -13,8 +13,8 @@ import (
 // pages of a list are short enough.
 func TestAStoreFillsThoughEveryStreamingListIsCutShort(t *testing.T) {
 	createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
-	r.set(func() { r.cuts = cuts{streams: true} })
+	r := startSluice(t)
+	r.set(func() { r.cutStreams = true })
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	c := r.counts()
 	t.Logf("%v", c)
@@ -28,8 +28,8 @@ func TestAStoreFillsThoughEveryStreamingListIsCutShort(t *testing.T) {
 func TestListsThatAreCutShortAreNotRepeatedInALoop(t *testing.T) {
 	const attempts = 6
 	createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
-	r.set(func() { r.cuts = cuts{streams: true, pages: true} })
+	r := startSluice(t)
+	r.set(func() { r.cutStreams, r.cutPages = true, true })
 	r.awaitCuts(t, 2) // so that the first is reported
 	r.counts()
 	a := readAll(t, r, 8, 0, "c00000")
@@ -46,7 +46,7 @@ func TestListsThatAreCutShortAreNotRepeatedInALoop(t *testing.T) {
 	if c.passed.peak > 3 || len(a.served) == 0 {
 		t.Errorf("%v; %v", c, a)
 	}
-	r.set(func() { r.cuts = cuts{} })
+	r.set(func() { r.cutStreams, r.cutPages = false, false })
 	harness.Eventually(t, "the cache serves", func() error { return readAll(t, r, 1, 0, "c00000").onlyServed() })
 }
 

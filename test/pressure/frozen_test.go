@@ -1,10 +1,8 @@
 package pressure
 
 import (
+	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
 )
@@ -22,8 +20,8 @@ const (
 // list everything then, few pass; a roll call, or a list of Sluice's own, serves the others.
 func TestReadersOfFrozenEventsShareOneList(t *testing.T) {
 	const clients = 40
-	namespace := createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
+	path := createConfigMaps(t, objects, objectSize)
+	r := startSluice(t)
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	readAll(t, r, 1, 0, "")
 	r.freeze()
@@ -37,9 +35,9 @@ func TestReadersOfFrozenEventsShareOneList(t *testing.T) {
 		{"OneMoreObject", "unseen", listPages, 8},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			version := writeElsewhere(t)
+			version := write(t, "/api/v1/namespaces/default/secrets", "other-"+strings.ToLower(row.name))
 			if row.object != "" {
-				version = write(t, namespace, row.object)
+				version = write(t, path, row.object)
 			}
 			r.counts()
 			a := readAll(t, r, clients, version, row.object)
@@ -57,18 +55,8 @@ func TestReadersOfFrozenEventsShareOneList(t *testing.T) {
 		})
 	}
 	r.thaw()
-	version := write(t, namespace, "after")
+	version := write(t, path, "after")
 	harness.Eventually(t, "the cache serves again", func() error {
 		return readAll(t, r, 1, version, "after").onlyServed()
 	})
-}
-
-// writeElsewhere changes another resource, and returns the resource version.
-func writeElsewhere(t *testing.T) uint64 {
-	t.Helper()
-	created, err := apiserver.Client("admin").CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "other-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return versionOf(t, created)
 }

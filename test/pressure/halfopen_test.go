@@ -11,12 +11,12 @@ import (
 func TestPingsNoticeConnectionsThatAreGone(t *testing.T) {
 	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "2")
 	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
-	namespace := createConfigMaps(t, 3, 1000)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
+	path := createConfigMaps(t, 3, 1000)
+	r := startSluice(t)
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	readAll(t, r, 1, 0, "")
 	r.link.Abandon()
-	version := write(t, namespace, "unseen")
+	version := write(t, path, "unseen")
 	harness.Eventually(t, "the cache shows what was written", func() error {
 		return readAll(t, r, 1, version, "unseen").onlyServed()
 	})

@@ -14,33 +14,24 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice/codec/json"
 	"sluice/test/harness"
 )
 
 const configMaps = "/api/v1/configmaps"
 
-// createConfigMaps creates n large objects in a namespace of the test, and lets the user "reader" read all.
-func createConfigMaps(t *testing.T, n, size int) (namespace string) {
+// createConfigMaps creates n large objects in a namespace of the test, whose path it returns, and lets the user "reader" read
+// all.
+func createConfigMaps(t *testing.T, n, size int) (path string) {
 	t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "pressure-"}}
-	ns, err := apiserver.Client("admin").CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps := apiserver.Client("admin").CoreV1().ConfigMaps(ns.Name)
-	t.Cleanup(func() {
-		if err := maps.DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
+	path = "/api/v1/namespaces/" + apiserver.Namespace(t) + "/configmaps"
 	var g errgroup.Group
 	g.SetLimit(16)
 	for i := range n {
 		g.Go(func() error {
-			_, err := maps.Create(t.Context(), configMap(fmt.Sprintf("c%05d", i), size), metav1.CreateOptions{})
+			object := fmt.Sprintf(`{"metadata":{"name":"c%05d"},"data":{"text":"%s"}}`, i, strings.Repeat("x", size))
+			_, err := apiserver.Raw("admin").Write(t.Context(), http.MethodPost, path, object)
 			return err
 		})
 	}
@@ -49,26 +40,15 @@ func createConfigMaps(t *testing.T, n, size int) (namespace string) {
 		t.Fatal(err)
 	}
 	apiserver.Raw("reader").AwaitStatus(t, http.StatusOK, harness.Request{Path: configMaps + "?limit=1"})
-	return ns.Name
-}
-
-func configMap(name string, size int) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"text": strings.Repeat("x", size)}}
+	return path
 }
 
 // write creates one more object at the apiserver, and returns its resource version.
-func write(t *testing.T, namespace, name string) uint64 {
+func write(t *testing.T, path, name string) uint64 {
 	t.Helper()
-	created, err := apiserver.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), configMap(name, 1), metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return versionOf(t, created)
-}
-
-func versionOf(t *testing.T, o metav1.Object) uint64 {
-	t.Helper()
-	version, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	created := apiserver.Raw("admin").Must(t, http.MethodPost, path, fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+	text, _ := json.Value(created.Body).Get("metadata", "resourceVersion").Text()
+	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +62,7 @@ type answers struct {
 	refused int
 }
 
-func (a *answers) String() string {
-	return fmt.Sprintf("served %v, refused %d", a.served, a.refused)
-}
+func (a *answers) String() string { return fmt.Sprintf("served %v, refused %d", a.served, a.refused) }
 
 // onlyServed returns an error if anything has passed or was refused.
 func (a *answers) onlyServed() error {
@@ -120,7 +98,9 @@ func (a *answers) read(ctx context.Context, from *harness.RawClient, version uin
 			return err
 		}
 		if resp.StatusCode == http.StatusOK {
-			a.count(func() { a.served[resp.Header.Get("Sluice-Source")]++ })
+			a.mu.Lock()
+			a.served[resp.Header.Get("Sluice-Source")]++
+			a.mu.Unlock()
 			return check(resp, version, object)
 		}
 		text, _ := io.ReadAll(resp.Body)
@@ -130,19 +110,15 @@ func (a *answers) read(ctx context.Context, from *harness.RawClient, version uin
 		if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable || err != nil {
 			return fmt.Errorf("status %d, Retry-After %q: %.300s", resp.StatusCode, retry, text)
 		}
-		a.count(func() { a.refused++ })
+		a.mu.Lock()
+		a.refused++
+		a.mu.Unlock()
 		select {
 		case <-time.After(time.Duration(seconds) * time.Second):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-}
-
-func (a *answers) count(what func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	what()
 }
 
 var listVersion = regexp.MustCompile(`"metadata":{"resourceVersion":"(\d+)"`)

@@ -7,16 +7,14 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"sluice/test/harness"
 )
 
 // An apiserver that refuses everything is asked as often as its Retry-After permits, two seconds here, and
 // clients have the answers of the cache as soon as it answers again.
 func TestAnApiserverThatRefusesIsNotAskedInALoop(t *testing.T) {
 	const clients, refusals = 20, 5 * time.Second
-	namespace := createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
+	path := createConfigMaps(t, objects, objectSize)
+	r := startSluice(t)
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			r.WaitForCacheSync(t, configMaps, "configmaps.v1")
@@ -25,7 +23,7 @@ func TestAnApiserverThatRefusesIsNotAskedInALoop(t *testing.T) {
 			began := time.Now()
 			r.counts()
 			r.set(func() { r.refuse = status })
-			version := write(t, namespace, object)
+			version := write(t, path, object)
 			var g errgroup.Group
 			g.Go(func() error {
 				time.Sleep(refusals)

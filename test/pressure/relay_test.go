@@ -17,23 +17,20 @@ import (
 	"sluice/test/harness"
 )
 
-// relay stands between Sluice and the apiserver. It counts requests for the lists of one resource.
+// relay stands between Sluice and the apiserver. It counts requests for lists of ConfigMaps.
 type relay struct {
 	*harness.Sluice
 	link *wire.Link
-	path string // of the resource
 	own  string // the Authorization header of Sluice itself
 
-	mu     sync.Mutex    // guards what follows
-	frozen chan struct{} // closed when the watches go on; nil while they do
-	refuse int           // the status of every response; 0 for those of the apiserver
-	cuts   cuts
-	cutAt  []time.Time // when lists of Sluice's own were cut short
-	now    counted
+	mu         sync.Mutex    // guards the fields below
+	frozen     chan struct{} // closed when the watches go on; nil while they do
+	refuse     int           // the status of every response; 0 for those of the apiserver
+	cutStreams bool          // lists of Sluice's own are cut short
+	cutPages   bool
+	cutAt      []time.Time // when lists were cut short
+	now        counted
 }
-
-// cuts says which lists of Sluice's own are cut short.
-type cuts struct{ streams, pages bool }
 
 // cutAfter is how many bytes of a list pass that is cut short.
 const cutAfter = 1 << 20
@@ -58,10 +55,10 @@ type load struct {
 }
 
 // startSluice starts Sluice behind a relay.
-func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
+func startSluice(t *testing.T) *relay {
 	t.Helper()
 	config := apiserver.RESTConfig("sluice")
-	r := &relay{path: path, own: "Bearer " + config.BearerToken}
+	r := &relay{own: "Bearer " + config.BearerToken}
 	_, config = wire.Front(t, config, func(proxy *httputil.ReverseProxy) http.Handler {
 		proxy.ModifyResponse = r.respond
 		return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -74,9 +71,8 @@ func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
 		})
 	})
 	t.Cleanup(r.thaw)
-	r.link, o.Upstream = wire.StartLink(t, config)
-	o.Flags = append(o.Flags, "--log-level=warn")
-	r.Sluice = apiserver.StartSluice(t, o)
+	r.link, config = wire.StartLink(t, config)
+	r.Sluice = apiserver.StartSluice(t, harness.SluiceOptions{Config: fewPlaces, Flags: []string{"--log-level=warn"}, Upstream: config})
 	return r
 }
 
@@ -86,7 +82,7 @@ func (r *relay) begin(q *http.Request) int {
 	defer r.mu.Unlock()
 	if r.isOwn(q) {
 		r.now.own++
-		if q.URL.Path == r.path {
+		if q.URL.Path == configMaps {
 			r.now.asked++
 		}
 	}
@@ -97,7 +93,7 @@ func (r *relay) begin(q *http.Request) int {
 		l.requests++
 		l.running++
 		l.peak = max(l.peak, l.running)
-	} else if q.URL.Path == r.path && r.isOwn(q) && !wire.IsWatch(q) && q.URL.RawQuery == "" {
+	} else if q.URL.Path == configMaps && r.isOwn(q) && !wire.IsWatch(q) && q.URL.RawQuery == "" {
 		r.now.rolls++
 	}
 	return 0
@@ -109,7 +105,7 @@ func (r *relay) isOwn(q *http.Request) bool { return q.Header.Get("Authorization
 func (r *relay) loadOf(q *http.Request) *load {
 	query := q.URL.Query()
 	switch {
-	case q.URL.Path != r.path, strings.Contains(q.Header.Get("Accept"), "as=PartialObjectMetadata"):
+	case q.URL.Path != configMaps, strings.Contains(q.Header.Get("Accept"), "as=PartialObjectMetadata"):
 		return nil
 	case !r.isOwn(q):
 		return &r.now.passed
@@ -164,10 +160,10 @@ var errCut = errors.New("the relay cuts the response short")
 
 // isCut reports whether the response ends here, and takes note of it. The caller must hold relay.mu.
 func (b *countedBody) isCut() bool {
-	c := b.relay.cuts
-	cut := b.load == &b.relay.now.listed && b.read > cutAfter && (b.watch && c.streams || !b.watch && c.pages)
+	r := b.relay
+	cut := b.load == &r.now.listed && b.read > cutAfter && (b.watch && r.cutStreams || !b.watch && r.cutPages)
 	if cut {
-		b.relay.cutAt = append(b.relay.cutAt, time.Now())
+		r.cutAt = append(r.cutAt, time.Now())
 	}
 	return cut
 }

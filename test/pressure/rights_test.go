@@ -19,7 +19,7 @@ import (
 // within the budget.
 func TestAResourceThatSluiceMayNoLongerReadIsNamed(t *testing.T) {
 	createConfigMaps(t, objects, objectSize)
-	r := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
+	r := startSluice(t)
 	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
 	r.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	grant := withdrawRights(t)
@@ -34,7 +34,7 @@ func TestAResourceThatSluiceMayNoLongerReadIsNamed(t *testing.T) {
 	awaitReport(t, r, "/readyz?verbose&exclude=rights", "cache-sync/pods.v1 ok")
 
 	// A gateway that starts without the right takes that as its configuration.
-	other := startSluice(t, configMaps, harness.SluiceOptions{Config: fewPlaces})
+	other := startSluice(t)
 	other.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	readAll(t, other, 1, 0, "c00000")
 	awaitReport(t, other, "/readyz?verbose", "readyz check passed")

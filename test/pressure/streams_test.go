@@ -17,7 +17,7 @@ import (
 // write through Sluice, by the same user as the watches, gets through all the same.
 func TestWritesAreNotDelayedByWatchesThatFillConnections(t *testing.T) {
 	const watches = 250
-	namespace := createConfigMaps(t, 1, 1)
+	path := createConfigMaps(t, 1, 1)
 	s := apiserver.StartSluice(t, harness.SluiceOptions{
 		Flags:  []string{"--log-level=warn"},
 		Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache:\n  exclude: [configmaps]\n",
@@ -46,7 +46,6 @@ func TestWritesAreNotDelayedByWatchesThatFillConnections(t *testing.T) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	path := "/api/v1/namespaces/" + namespace + "/configmaps"
 	if _, err := s.Raw("admin").Write(ctx, http.MethodPost, path, `{"metadata":{"name":"written"}}`); err != nil {
 		t.Error(err)
 	}
