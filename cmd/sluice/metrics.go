@@ -17,14 +17,13 @@ import (
 
 // metrics are the metrics of the process.
 type metrics struct {
-	registry   *prometheus.Registry
-	gateway    *proxy.Metrics
-	upstream   *upstream.Metrics
-	access     *auth.Metrics
-	audit      *audit.Metrics
-	connect    *connect.Metrics
-	reload     *reloadMetrics
-	handshakes *limits.HandshakeMetrics
+	registry *prometheus.Registry
+	gateway  *proxy.Metrics
+	upstream *upstream.Metrics
+	access   *auth.Metrics
+	audit    *audit.Metrics
+	connect  *connect.Metrics
+	reloaded prometheus.Gauge
 }
 
 // newMetrics returns metrics in a registry of their own.
@@ -35,10 +34,14 @@ func newMetrics() *metrics {
 		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
 	})
 	info.Set(1)
-	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reloaded := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "sluice_config_last_reload_successful", Help: "1 if Sluice runs by the present configuration file.",
+	})
+	reloaded.Set(1)
+	r.MustRegister(info, reloaded, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &metrics{
 		registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r),
-		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r), handshakes: limits.NewHandshakeMetrics(r),
+		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reloaded: reloaded,
 	}
 }
 
@@ -68,34 +71,4 @@ func (m *metrics) observeMemory(v *limits.Valve) {
 				"but system callers get 429, from 92 % the callers that hold the most lose connections and watches.",
 		}, func() float64 { _, limit := v.State(); return float64(limit) }),
 	)
-}
-
-// reloadMetrics are the metrics of reloads of the configuration file.
-type reloadMetrics struct {
-	total      *prometheus.CounterVec
-	successful prometheus.Gauge
-}
-
-func newReloadMetrics(r prometheus.Registerer) *reloadMetrics {
-	m := &reloadMetrics{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_config_reload_total",
-			Help: `Reloads of the configuration file: "succeeded", "invalid" or "needs-restart".`,
-		}, []string{"result"}),
-		successful: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sluice_config_last_reload_successful", Help: "1 if Sluice runs by the present configuration file.",
-		}),
-	}
-	m.successful.Set(1)
-	r.MustRegister(m.total, m.successful)
-	return m
-}
-
-// count counts a reload by its result.
-func (m *reloadMetrics) count(result string) {
-	m.total.WithLabelValues(result).Inc()
-	m.successful.Set(0)
-	if result == reloadSucceeded {
-		m.successful.Set(1)
-	}
 }

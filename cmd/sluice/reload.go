@@ -15,13 +15,6 @@ import (
 	"sluice/config/files"
 )
 
-// The results of a reload, as they stand in the metric.
-const (
-	reloadSucceeded = "succeeded"
-	reloadInvalid   = "invalid"       // the file has problems
-	reloadRefused   = "needs-restart" // a field has changed that cannot change while Sluice runs
-)
-
 // reloader applies changes of the configuration file while Sluice runs. A file is applied as a whole or
 // not at all, so that Sluice always runs by one version of it.
 type reloader struct {
@@ -29,7 +22,7 @@ type reloader struct {
 	load    func() (*config.File, error) // the file with flags and defaults, without problems
 	apply   func(*config.File)
 	log     *zap.Logger
-	metrics *reloadMetrics
+	latest  interface{ Set(float64) } // 1 if the process runs by the present file, else 0
 	running atomic.Pointer[config.File]
 	files   *files.Files // nil if there is no file
 	hangup  chan os.Signal
@@ -77,19 +70,19 @@ func (r *reloader) reload() {
 	}
 	file, err := r.load()
 	if err != nil {
-		r.metrics.count(reloadInvalid)
+		r.latest.Set(0)
 		r.log.Error("configuration not reloaded", zap.Error(err))
 		return
 	}
 	live, restart := config.Changes(r.running.Load(), file)
 	if len(restart) > 0 {
-		r.metrics.count(reloadRefused)
+		r.latest.Set(0)
 		r.log.Error("configuration not reloaded, a restart is needed", zap.Strings("fields", restart), zap.Strings("not_applied", live))
 		return
 	}
 	r.apply(file)
 	r.running.Store(file)
-	r.metrics.count(reloadSucceeded)
+	r.latest.Set(1)
 	r.log.Info("configuration reloaded", zap.Strings("fields", live))
 }
 
