@@ -12,7 +12,7 @@ import (
 )
 
 // appendObject appends an object or list, given in valid JSON, in the format. The error is
-// codec.ErrUnsupported if the object has no such form.
+// codec.ErrUnsupported if the object has no such form, or errTooLarge.
 func (t *target) appendObject(dst, src []byte, f codec.Format) ([]byte, error) {
 	object := json.Value(src)
 	kind, _ := object.Get("kind").Text()
@@ -68,7 +68,10 @@ func appendList(dst []byte, list json.Value, listKind string, f codec.Format) ([
 			}
 			v = item
 		}
-		if dst, err = w.AppendItem(dst, v); err != nil {
+		if dst, err = w.AppendItem(dst, v); err == nil && len(dst) > maxTranscoded {
+			err = errTooLarge
+		}
+		if err != nil {
 			return dst, err
 		}
 		n++
