@@ -28,7 +28,7 @@ image: $(PACK) $(foreach p,$(subst /,-,$(PLATFORMS)),$(BIN)/dist/$(p)/sluice) ##
 	@rm -rf $(PACKED) && mkdir -p $(PACKED)
 	$(call step,Packing $(PACKED)/sluice.tar,$(PACK) image -out $(PACKED)/sluice.tar -name $(IMAGE) $(PACKFLAGS) $(foreach p,$(PLATFORMS),$(p)=$(BIN)/dist/$(subst /,-,$(p))/sluice))
 	@for p in $(subst /,-,$(PLATFORMS)); do $(PACK) sbom -out $(PACKED)/sluice-$$p.spdx.json $(PACKFLAGS) $(BIN)/dist/$$p/sluice || exit 1; done
-	@$(PACK) sums -out $(PACKED)/SHA256SUMS $(PACKED)/*
+	@cd $(PACKED) && LC_ALL=C sha256sum * > SHA256SUMS
 
 .PHONY: release
 release: image $(foreach p,$(RELEASES),$(BIN)/dist/$(p)/sluice) ## Build bin/release: archives of binaries, the image, SBOMs, checksums
@@ -39,7 +39,7 @@ release: image $(foreach p,$(RELEASES),$(BIN)/dist/$(p)/sluice) ## Build bin/rel
 	$(PACK) archive -out $(RELEASED)/sluice-$(VERSION)-$$p.tar.gz sluice=$(BIN)/dist/$$p/sluice $(foreach n,kubectl-sluice kubectl_complete-sluice,$(n)=$(BIN)/dist/$(n)) LICENSE=LICENSE README.md=README.md \
 	  $(foreach s,bash zsh fish,completion/sluice.$(s)=$(BIN)/dist/sluice.$(s)) && \
 	$(PACK) sbom -out $(RELEASED)/sluice-$(VERSION)-$$p.spdx.json $(PACKFLAGS) $(BIN)/dist/$$p/sluice || exit 1; done)
-	@$(PACK) sums -out $(RELEASED)/SHA256SUMS $(RELEASED)/*
+	@cd $(RELEASED) && LC_ALL=C sha256sum * > SHA256SUMS
 
 # helm template without helm, which takes minutes to build.
 $(BIN)/chart: test/deploy/helm/main.go test/deploy/helm/go.mod test/deploy/helm/go.sum

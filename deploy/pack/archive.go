@@ -2,8 +2,6 @@ package main
 
 import (
 	"compress/gzip"
-	"crypto/sha256"
-	"fmt"
 	"io"
 	"os"
 	"path"
@@ -56,21 +54,4 @@ func readEntry(name, file string) (entry, error) {
 	}
 	e.data, err = os.ReadFile(file)
 	return e, err
-}
-
-// writeSums writes the SHA-256 sums of files by their base names, sorted.
-func writeSums(o options, files []string) error {
-	lines := make([]string, len(files))
-	for i, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		lines[i] = fmt.Sprintf("%x  %s\n", sha256.Sum256(data), filepath.Base(file))
-	}
-	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[66:], b[66:]) })
-	return create(o.out, func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(lines, ""))
-		return err
-	})
 }

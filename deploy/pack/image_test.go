@@ -310,7 +310,7 @@ func TestArchivesAreReproducible(t *testing.T) {
 
 func TestWrongArgumentsSayWhatToDo(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "soon")
-	if err := run([]string{"sums", "-out", "x", "y"}); err == nil || !strings.Contains(err.Error(), "set SOURCE_DATE_EPOCH") {
+	if err := run([]string{"sbom", "-out", "x", "y"}); err == nil || !strings.Contains(err.Error(), "set SOURCE_DATE_EPOCH") {
 		t.Error(err)
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "1")

@@ -5,7 +5,6 @@
 //	pack image   -out FILE -name NAME -version V OS/ARCH=BINARY...   an OCI archive for all platforms
 //	pack archive -out FILE PATH=FILE...                              a tar.gz; PATH is the name in it
 //	pack sbom    -out FILE -version V BINARY                         an SPDX document of a Go binary
-//	pack sums    -out FILE FILE...                                   SHA-256 sums, as sha256sum -c reads them
 package main
 
 import (
@@ -35,7 +34,7 @@ type options struct {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("name a subcommand: image, archive, sbom or sums")
+		return fmt.Errorf("name a subcommand: image, archive or sbom")
 	}
 	o, rest, err := parse(args[0], args[1:])
 	if err != nil {
@@ -48,10 +47,8 @@ func run(args []string) error {
 		return writeArchive(o, rest)
 	case "sbom":
 		return writeSBOM(o, rest)
-	case "sums":
-		return writeSums(o, rest)
 	}
-	return fmt.Errorf("%q is no subcommand; use image, archive, sbom or sums", args[0])
+	return fmt.Errorf("%q is no subcommand; use image, archive or sbom", args[0])
 }
 
 func parse(name string, args []string) (options, []string, error) {
