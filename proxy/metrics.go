@@ -18,17 +18,16 @@ import (
 // Metrics are the metrics of API requests. Names and labels follow the apiserver's request metrics, with the
 // prefix sluice_ instead of apiserver_.
 type Metrics struct {
-	total      *prometheus.CounterVec
-	duration   *prometheus.HistogramVec
-	bytes      *prometheus.CounterVec
-	inflight   *prometheus.GaugeVec
-	transcoded *prometheus.CounterVec
-	avoided    *prometheus.CounterVec
-	watchEnds  *prometheus.CounterVec
-	staleness  *prometheus.HistogramVec
-	available  slo.Objective
-	recent     slo.Objective
-	reads      *serve.Metrics
+	total     *prometheus.CounterVec
+	duration  *prometheus.HistogramVec
+	bytes     *prometheus.CounterVec
+	inflight  *prometheus.GaugeVec
+	avoided   *prometheus.CounterVec
+	watchEnds *prometheus.CounterVec
+	staleness *prometheus.HistogramVec
+	available slo.Objective
+	recent    slo.Objective
+	reads     *serve.Metrics
 	// Clients counts the costs of each client.
 	Clients *clients.Table
 }
@@ -62,10 +61,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "sluice_current_inflight_requests",
 			Help: `Running requests, open watches included: "request_kind" is "readOnly", "mutating" or "longRunning".`,
 		}, []string{"request_kind"}),
-		transcoded: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_transcoded_requests_total",
-			Help: `Passed requests whose responses were transcoded because the apiserver lacks a format; "format" is the encoding.`,
-		}, []string{"format"}),
 		watchEnds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_watch_ends_total", Help: watchEndsHelp,
 		}, []string{"source", "end"}),
@@ -81,7 +76,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"proof"}),
 		available: slo.New(r, "availability"), recent: slo.New(r, "freshness"),
 	}
-	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded, m.avoided, m.staleness, m.watchEnds)
+	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.avoided, m.staleness, m.watchEnds)
 	return m
 }
 
@@ -115,9 +110,6 @@ func (m *Metrics) end(r *http.Request, info *request.Info, code int, duration ti
 		info.Outcome.Source, info.Outcome.Reason).Inc()
 	if end := info.Outcome.End; end != "" && code == http.StatusOK {
 		m.watchEnds.WithLabelValues(info.Outcome.Source, string(end)).Inc()
-	}
-	if info.Outcome.Transcoded {
-		m.transcoded.WithLabelValues(info.Outcome.Format).Inc()
 	}
 	if kindOf(info) != "longRunning" {
 		observe(m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source), duration, info.Span)

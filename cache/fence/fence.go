@@ -63,9 +63,9 @@ type base struct {
 
 // Stats describes the work of a fence for metrics.
 type Stats struct {
-	Probes, Inventories, Forwarded int
-	Seconds                        float64 // of the apiserver, charged to the allowance
-	Uncharged                      float64 // and beyond it, instead of reads that would have cost more
+	Forwarded int
+	Seconds   float64 // of the apiserver, charged to the allowance
+	Uncharged float64 // and beyond it, instead of reads that would have cost more
 }
 
 // New returns a fence of a store. Nothing is probed until Run is called. The fence calls

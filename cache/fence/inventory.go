@@ -49,7 +49,6 @@ func (f *inventories) list(ctx context.Context, scope cache.Scope, version uint6
 		bytes = f.inventoryBytes()
 	}
 	f.mu.Lock()
-	f.stats.Inventories++
 	f.charge(min(time.Since(start), inventoryWork(bytes)), bytes, uncharged)
 	f.mu.Unlock()
 	switch {

@@ -152,7 +152,6 @@ func (f *probes) ask(ctx context.Context) (uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probedAt = time.Now()
-	f.stats.Probes++
 	f.charge(min(time.Since(start), requestWork), 0, false)
 	return version, err
 }

@@ -13,7 +13,6 @@ import (
 // Metrics counts reviews and changes of access rules.
 type Metrics struct {
 	made    *prometheus.CounterVec
-	running *prometheus.GaugeVec
 	changes prometheus.Counter
 	log     *zap.Logger // see LogFailures
 }
@@ -26,9 +25,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: `Reviews at the apiserver: "kind" is "token" or "access"; "result" is "positive", "negative", "failed", or ` +
 				`"canceled" if whoever asked has hung up.`,
 		}, []string{"kind", "result"}),
-		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_reviews_in_flight", Help: "Reviews that run.",
-		}, []string{"kind"}),
 		changes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sluice_access_rule_changes_total",
 			Help: "Times that changes of RBAC objects have invalidated the results of access reviews.",
@@ -36,7 +32,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	m.LogFailures(zap.NewNop())
 	if r != nil {
-		r.MustRegister(m.made, m.running, m.changes)
+		r.MustRegister(m.made, m.changes)
 	}
 	return m
 }
@@ -52,20 +48,16 @@ func (m *Metrics) LogFailures(log *zap.Logger) {
 type reviewMetrics struct {
 	kind                                 string
 	positive, negative, failed, canceled prometheus.Counter
-	running                              prometheus.Gauge
 	log                                  *zap.Logger
 }
 
 func (m *Metrics) reviews(kind string) reviewMetrics {
 	made := func(result string) prometheus.Counter { return m.made.WithLabelValues(kind, result) }
-	return reviewMetrics{kind, made("positive"), made("negative"), made("failed"), made("canceled"), m.running.WithLabelValues(kind), m.log}
+	return reviewMetrics{kind, made("positive"), made("negative"), made("failed"), made("canceled"), m.log}
 }
-
-func (m reviewMetrics) started() { m.running.Inc() }
 
 // ended counts a review. One for which nobody waits any more is canceled: whoever hangs up lets none fail.
 func (m reviewMetrics) ended(ctx context.Context, positive bool, err error) {
-	m.running.Dec()
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		m.canceled.Inc()

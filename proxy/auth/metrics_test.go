@@ -15,7 +15,6 @@ func TestFailedReviewsSayWhyOnceAMinute(t *testing.T) {
 	m.LogFailures(zap.New(core))
 	r := m.reviews("token")
 	for range 3 {
-		r.started()
 		r.ended(t.Context(), false, errors.New("tokenreviews is forbidden"))
 	}
 	if all := lines.All(); len(all) != 1 || all[0].Message != "review failed" || all[0].ContextMap()["error"] != "tokenreviews is forbidden" {

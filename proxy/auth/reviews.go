@@ -301,7 +301,6 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	defer leave()
 	ctx, cancel = context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	r.metrics.started()
 	got, err := ask(ctx)
 	if !errors.Is(err, context.Canceled) && !refusedAsSuch(err) {
 		r.failing.Store(err != nil)

@@ -63,13 +63,12 @@ type Record struct {
 	// TokenReview is how long authentication has waited for a review: only the caller says whether the request is sampled.
 	TokenReview struct{ Began, Ended time.Time }
 
-	Admission bool     // flow control has admitted the request, or refused it
-	Decision  Decision // of Sluice, about a read from the cache or an impersonation
-	Outcome   Outcome  // set by the handler that responds
-	Encoded   int64    // how much of the body Sluice has compressed, in bytes before that
-	Scanned   int64    // objects that a list from the cache has passed over, as at the apiserver
-	Listed    int64    // bytes of initial events of a watch from the cache, as they are stored
-	Events    int64    // sent to a watch from the cache, without initial events
+	Decision Decision // of Sluice, about a read from the cache or an impersonation
+	Outcome  Outcome  // set by the handler that responds
+	Encoded  int64    // how much of the body Sluice has compressed, in bytes before that
+	Scanned  int64    // objects that a list from the cache has passed over, as at the apiserver
+	Listed   int64    // bytes of initial events of a watch from the cache, as they are stored
+	Events   int64    // sent to a watch from the cache, without initial events
 
 	Watch *clients.OpenWatch // set when the response to a watch begins; may be nil
 }

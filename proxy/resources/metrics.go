@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"sluice/cache/fence"
 )
 
 // Collector returns a collector of the figures of all stores, taken at each scrape.
@@ -33,8 +31,6 @@ var (
 	descData      = describeMetric("data_bytes", "Length of the stored objects.")
 	descHistory   = describeMetric("history_bytes", "Memory that only the history keeps.")
 	descMismatch  = describeMetric("mismatches_total", "Stores that were rebuilt because they differed from the apiserver.")
-	descProbes    = describeMetric("probes_total", "Lists of one object at most that asked the apiserver for its version.")
-	descRollCalls = describeMetric("roll_calls_total", "Lists of all keys and resource versions that were compared with the store.")
 	descDelegated = describeMetric("delegated_reads_total",
 		"Small reads and gets of the most recent state that were forwarded because that costs less than a proof.")
 	descLent = describeMetric("lent_seconds_total",
@@ -51,24 +47,13 @@ var (
 		"Memory that all stores together may take (cache.maxBytes); 0 if there is no limit.", nil, nil)
 )
 
-// stops counts the stores that were stopped.
-type stops = prometheus.CounterVec
-
-func newStopped() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_stores_stopped_total",
-		Help: `Stores that were stopped, or not filled: "reason" is "idle" or "stores-too-large".`,
-	}, []string{"reason"})
-}
-
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descCharged
 	ch <- descLimit
-	c.registry.room.stopped.Describe(ch)
 	for _, d := range []*prometheus.Desc{
 		descSynced, descForbidden, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descHistory,
-		descMismatch, descProbes, descRollCalls, descDelegated, descCost, descLent,
+		descMismatch, descDelegated, descCost, descLent,
 	} {
 		ch <- d
 	}
@@ -78,7 +63,6 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descCharged, prometheus.GaugeValue, float64(c.registry.room.total()))
 	ch <- prometheus.MustNewConstMetric(descLimit, prometheus.GaugeValue, float64(c.registry.room.limit))
-	c.registry.room.stopped.Collect(ch)
 	for _, e := range c.registry.entries.all() {
 		e.collect(ch)
 	}
@@ -106,7 +90,10 @@ func (e *entry) collect(ch chan<- prometheus.Metric) {
 	gauge(descVersion, float64(s.Version))
 	gauge(descData, float64(s.DataBytes))
 	gauge(descHistory, float64(s.HistoryBytes))
-	e.collectProofs(send, c.Fence.Stats())
+	f := c.Fence.Stats()
+	send(descDelegated, prometheus.CounterValue, float64(f.Forwarded))
+	send(descCost, prometheus.CounterValue, f.Seconds)
+	send(descLent, prometheus.CounterValue, f.Uncharged)
 }
 
 // lastProven returns the time up to which the store is known to be up to date: by its watch, whose events and bookmarks
@@ -127,15 +114,6 @@ func (e *entry) prove(by time.Time) {
 			return
 		}
 	}
-}
-
-func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, float64), s fence.Stats) {
-	counter := func(d *prometheus.Desc, v float64) { send(d, prometheus.CounterValue, v) }
-	counter(descProbes, float64(s.Probes))
-	counter(descRollCalls, float64(s.Inventories))
-	counter(descDelegated, float64(s.Forwarded))
-	counter(descCost, s.Seconds)
-	counter(descLent, s.Uncharged)
 }
 
 func boolValue(b bool) float64 {

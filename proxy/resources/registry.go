@@ -78,7 +78,7 @@ func New(o Options) *Registry {
 		notCacheable: cachelib.NewLRUExpireCache(maxAbsent),
 		descriptions: newFills(), fills: newFills(),
 	}
-	r.room = room{limit: o.Limits.Bytes, idle: o.Limits.Idle, log: o.Log, entries: &r.entries, stopped: newStopped()}
+	r.room = room{limit: o.Limits.Bytes, idle: o.Limits.Idle, log: o.Log, entries: &r.entries}
 	r.SetProofCost(o.ProofCost)
 	for _, name := range o.Exclude {
 		r.exclude[name] = true

@@ -45,7 +45,6 @@ type room struct {
 	idle    time.Duration
 	log     *zap.Logger
 	entries *entries
-	stopped *stops
 
 	mu   sync.Mutex // guards used, and charged and evicted of all entries
 	used int64
@@ -148,7 +147,6 @@ func (m *room) makeRoom(stores []usage, missing int64) bool {
 
 // giveUp ends an entry for want of memory. The caller must hold mu.
 func (m *room) giveUp(e *entry) {
-	m.stopped.WithLabelValues(StoresTooLarge).Inc()
 	m.charge(e, 0)
 	e.evicted = true
 	e.tooLarge.Store(true)
@@ -201,7 +199,6 @@ func (m *room) enforce(now time.Time) {
 		c := e.current.Load()
 		if e.idle(c, now, m.idle) {
 			m.log.Info("store is stopped", zap.String("resource", name(e.gvr)), zap.String("reason", "idle"))
-			m.stopped.WithLabelValues("idle").Inc()
 			m.measure(e, nil)
 			e.stop()
 		} else if c != nil {

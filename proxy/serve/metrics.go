@@ -16,7 +16,6 @@ type Metrics struct {
 	proofs  *fresh.Metrics
 
 	passing   *prometheus.GaugeVec
-	passes    *prometheus.CounterVec
 	projected *prometheus.CounterVec
 }
 
@@ -29,32 +28,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		passing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_passed_watchers", Help: "Open watches that pass to the apiserver, by the reason.",
 		}, append(labels, "reason")),
-		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_pass_budget_reads_total",
-			Help: "Lists and streaming lists that the cache could not show at once, by the reason and the outcome: " +
-				`"passed"; after a wait "waited-passed" or "waited-served" from the cache; "refused" with 429.`,
-		}, []string{"reason", "result"}),
 		projected: plan.NewPolicyMetric(),
 	}
 	if r != nil {
-		r.MustRegister(m.passing, m.passes, m.projected)
+		r.MustRegister(m.passing, m.projected)
 	}
 	return m
-}
-
-// Outcomes of a read that counts.
-type passResult string
-
-const (
-	resultPassed       passResult = "passed"
-	resultWaitedPassed passResult = "waited-passed"
-	resultWaitedServed passResult = "waited-served"
-	resultRefused      passResult = "refused"
-)
-
-// budgeted returns the counter of the reads with an outcome.
-func (m *Metrics) budgeted(reason outcome.Pass, result passResult) prometheus.Counter {
-	return m.passes.WithLabelValues(string(reason), string(result))
 }
 
 // passed returns the gauge of open watches that pass for a reason. The apiserver must have accepted the

@@ -69,8 +69,8 @@ func (h *Handler) refuseSome(ctx context.Context, p *plan.Plan, q *attempt, reas
 		return &outcome.Refused{Reason: reason,
 			Err: storage.NewTooLargeResourceVersionError(p.Version, p.Resource.Store.Snapshot().Version, response.RetryAfter)}
 	case resources.NotInSync, outcome.NotProvenInTime:
-		if q.reason == "" && !q.Away {
-			q.reason = reason
+		if !q.waited && !q.Away {
+			q.waited = true
 			ctx, cancel := context.WithDeadline(ctx, q.deadline())
 			defer cancel()
 			if h.awaitRecovery(ctx, p, q, reason) {

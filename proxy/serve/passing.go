@@ -38,9 +38,9 @@ const (
 type attempt struct {
 	fresh.Attempt
 	handler *Handler
-	until   time.Time    // it may wait; zero before deadline
-	leave   func()       // gives the places back; nil without places
-	reason  outcome.Pass // why the read has waited; empty if it has not
+	until   time.Time // it may wait; zero before deadline
+	leave   func()    // gives the places back; nil without places
+	waited  bool      // the read of some namespaces has waited for the store
 }
 
 func (h *Handler) newAttempt() *attempt {
@@ -124,29 +124,19 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 	if reason != outcome.VersionNotReached || p.Match != plan.MatchNotOlderThan { // the apiserver answers that with an error
 		bytes = p.Estimate().Bytes
 	}
-	metrics, n := h.options.Metrics, h.places(bytes)
-	if !q.enters(p, n) {
-		if time.Until(q.deadline()) > 0 {
-			q.reason, q.Waited = reason, metrics.budgeted(reason, resultWaitedServed)
-			if h.await(ctx, p, q, reason, n) {
-				return errAgain
-			}
+	if n := h.places(bytes); !q.enters(p, n) {
+		if time.Until(q.deadline()) > 0 && h.await(ctx, p, q, reason, n) {
+			return errAgain
 		}
 		switch {
 		case q.leave != nil || q.enters(p, n):
 		case ctx.Err() != nil:
 			return reason // the client has gone
 		default: // the clients of a herd are told to come back at different times
-			metrics.budgeted(reason, resultRefused).Inc()
 			text := message.PassBudget.Say(p.Info.GroupVersionResource().GroupResource(), reason)
 			return &outcome.Refused{Reason: outcome.PassBudgetFull,
 				Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 		}
-	}
-	if q.reason == "" {
-		metrics.budgeted(reason, resultPassed).Inc()
-	} else {
-		metrics.budgeted(q.reason, resultWaitedPassed).Inc()
 	}
 	return outcome.Forwarded{Pass: reason}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,10 +12,7 @@ import (
 // Metrics are the metrics of requests to the apiserver.
 type Metrics struct {
 	requests *prometheus.CounterVec
-	open     *prometheus.GaugeVec
-
-	mu      sync.Mutex
-	watches map[[3]string]int // the values of open, by group, version and resource; guarded by mu
+	watches  *prometheus.GaugeVec
 }
 
 // NewMetrics registers the metrics with r.
@@ -29,14 +25,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 				`headers) or "self" (discovery, reflectors, proofs, reviews, health). Without an answer "code" is ` +
 				`"canceled" if the client, or Sluice itself, had given the request up, and else "error".`,
 		}, []string{"purpose", "code"}),
-		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		watches: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_upstream_watches",
 			Help: "Sluice's own watches at the apiserver: one per cached resource, and one of apiservices, without second " +
-				"watches and those of RBAC objects. A resource without one has no series.",
+				"watches and those of RBAC objects.",
 		}, []string{"group", "version", "resource"}),
-		watches: map[[3]string]int{},
 	}
-	r.MustRegister(m.requests, m.open)
+	r.MustRegister(m.requests, m.watches)
 	return m
 }
 
@@ -56,23 +51,9 @@ func (m *Metrics) Wrap(purpose string, rt http.RoundTripper) http.RoundTripper {
 
 // Watch counts a watch that Sluice has opened, until the returned function is called.
 func (m *Metrics) Watch(group, version, resource string) (done func()) {
-	labels := [3]string{group, version, resource}
-	m.addWatches(labels, 1)
-	return func() { m.addWatches(labels, -1) }
-}
-
-// addWatches changes the number of open watches. A resource without any has no series: it may be gone for
-// good.
-func (m *Metrics) addWatches(labels [3]string, n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.watches[labels] += n
-	if m.watches[labels] == 0 {
-		delete(m.watches, labels)
-		m.open.DeleteLabelValues(labels[:]...)
-		return
-	}
-	m.open.WithLabelValues(labels[:]...).Set(float64(m.watches[labels]))
+	open := m.watches.WithLabelValues(group, version, resource)
+	open.Inc()
+	return open.Dec
 }
 
 // counted is a RoundTripper that counts requests.

@@ -361,18 +361,17 @@ func TestRequestsThatClientsGaveUpAreNoErrorsOfTheApiserver(t *testing.T) {
 	}
 }
 
-func TestOnlyResourcesWithOpenWatchesHaveASeries(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	m := NewMetrics(registry)
+func TestAWatchCountsUntilItEnds(t *testing.T) {
+	m := NewMetrics(prometheus.NewRegistry())
 	first, second := m.Watch("", "v1", "pods"), m.Watch("", "v1", "pods")
-	m.Watch("apps", "v1", "deployments")()
-	first()
-	if got := testutil.ToFloat64(m.open); got != 1 { // it requires a single series
-		t.Errorf("%v watches are open, want 1", got)
+	for want, end := range []func(){second, first} {
+		if got := testutil.ToFloat64(m.watches); got != float64(2-want) {
+			t.Errorf("%v watches are open, want %d", got, 2-want)
+		}
+		end()
 	}
-	second()
-	if n, err := testutil.GatherAndCount(registry, "sluice_upstream_watches"); n != 0 || err != nil {
-		t.Errorf("%d series, %v", n, err)
+	if got := testutil.ToFloat64(m.watches); got != 0 {
+		t.Errorf("%v watches are open after their end", got)
 	}
 }
 

@@ -23,8 +23,7 @@ const (
 type Attempt struct {
 	Proofs Proofs
 	Began  time.Time
-	Stays  bool               // it does not pass where a proof would cost more: the apiserver has no place for it
-	Waited interface{ Inc() } // counts the read once the cache shows it; nil if it has not waited
+	Stays  bool // it does not pass where a proof would cost more: the apiserver has no place for it
 	// Version is the version that a most recent read must reach, once it is known: the retry must not have to wait for
 	// a newer one.
 	Version uint64

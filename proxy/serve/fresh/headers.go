@@ -37,9 +37,6 @@ func (h Head) Set(header http.Header) {
 	if h.Pending {
 		p.Info.Outcome.AsOf.Proof = request.ProofPending
 	}
-	if h.Attempt.Waited != nil {
-		h.Attempt.Waited.Inc()
-	}
 	response.Headers(header, &p.Info.Parsed)
 	for _, warning := range h.warnings() {
 		header.Add("Warning", warning)
