@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"sluice/proxy/clients"
 	"sluice/proxy/why"
@@ -42,26 +40,9 @@ var orders = map[string]func(*clients.Row) float64{
 	},
 }
 
-// kept is a list that is made again when it is not fresh: however many readers there are, it seldom holds up requests.
-type kept[T any] struct {
-	mu   sync.Mutex // guards the fields below; held while the list is made
-	at   time.Time
-	list T
-}
-
-// get returns the list, which the caller must not change.
-func (k *kept[T]) get(list func() T) T {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.at.IsZero() || time.Since(k.at) >= fresh {
-		k.list, k.at = list(), time.Now()
-	}
-	return k.list
-}
-
-// selected returns a copy of a list with the items that have the texts of a query.
+// selected returns the items of a list that have the texts of a query.
 func selected[T any](all []T, q url.Values, texts func(*T) map[string]string) []T {
-	return slices.DeleteFunc(slices.Clone(all), func(item T) bool {
+	return slices.DeleteFunc(all, func(item T) bool {
 		for name, text := range texts(&item) {
 			if !strings.Contains(text, q.Get(name)) {
 				return true
@@ -73,12 +54,12 @@ func selected[T any](all []T, q url.Values, texts func(*T) map[string]string) []
 
 // clientList returns the rows that a query selects, in its order.
 func (s *pages) clientList(q url.Values) *clients.ClientList {
-	l := *s.clientRows.get(func() *clients.ClientList { return s.options.Clients.List(s.options.Names) })
+	l := s.options.Clients.List(s.options.Names)
 	l.Items = selected(l.Items, q, func(r *clients.Row) map[string]string {
 		return map[string]string{"client": r.Client, "user": r.User, "agent": r.Agent, "resource": r.Resource, "ns": r.Namespace}
 	})
 	sortBy(l.Items, q.Get("by"))
-	return &l
+	return l
 }
 
 // sortBy sorts rows by an order, if it is one.
@@ -128,11 +109,11 @@ func (s *pages) watchList(q url.Values) *WatchList {
 
 // openList returns the open watches that a query selects.
 func (s *pages) openList(q url.Values) *clients.OpenWatchList {
-	l := *s.openWatches.get(func() *clients.OpenWatchList { return s.options.Clients.Watches(s.options.Names) })
+	l := s.options.Clients.Watches(s.options.Names)
 	l.Items = selected(l.Items, q, func(w *clients.Watching) map[string]string {
 		return map[string]string{"client": w.Client, "user": w.User, "resource": w.Resource}
 	})
-	return &l
+	return l
 }
 
 // slow returns how many open watches have not accepted an event for a second.

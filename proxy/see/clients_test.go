@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,7 +18,6 @@ import (
 
 // lists counts n served lists of a resource by a user, each of so many bytes of JSON.
 func (p *process) lists(user, resource string, n int, bytes int64) {
-	p.clientRows.at = time.Time{}
 	for range n {
 		p.clients.Add(&clients.Use{
 			Key:  clients.Key{User: user, Agent: "client/v1.0", Version: "v1", Resource: resource, Namespace: clients.AllNamespaces},
@@ -179,33 +177,6 @@ func TestSavingsAreOfTheLastMinutes(t *testing.T) {
 		cells := p.cells(t, "/")
 		if cells["cores"] != "at least 2.0" || cells["cores spent for it"] != "at most 0.010" {
 			t.Errorf("saved %q, spent %q", cells["cores"], cells["cores spent for it"])
-		}
-	})
-}
-
-// TestListsOfClientsAreMadeOnce in two seconds, whatever is asked for, and are the same for everybody.
-func TestListsOfClientsAreMadeOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(true)
-		p.lists("jane", "pods", 1, 50e6)
-		if n := len(p.users(t, "/clients?user=nobody")); n != 0 {
-			t.Errorf("%d rows of nobody", n)
-		}
-		p.clients.Add(&clients.Use{Key: clients.Key{User: "joe", Agent: "client/v1.0"}, Ended: true})
-		defer p.clients.Open(clients.WatchFacts{Key: clients.Key{User: "joe"}}).Close()
-		first := p.openList(nil)
-		for _, path := range []string{"/clients", "/clients?by=lists", "/clients?user=j"} {
-			if got := fmt.Sprint(p.users(t, path)); got != "[jane]" {
-				t.Errorf("%s at once: %s", path, got)
-			}
-		}
-		p.clients.Open(clients.WatchFacts{Key: clients.Key{User: "jane"}})
-		if n := len(p.openList(nil).Items); n != len(first.Items) || n != 1 {
-			t.Errorf("%d watches at once", n)
-		}
-		time.Sleep(fresh)
-		if got := fmt.Sprint(slices.Compact(p.users(t, "/clients"))); got != "[jane joe]" || len(p.openList(nil).Items) != 2 {
-			t.Errorf("later: %s, %d watches", got, len(p.openList(nil).Items))
 		}
 	})
 }

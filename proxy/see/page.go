@@ -23,14 +23,10 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // pages are those of a Sampler.
-type pages struct {
-	*Sampler
-	clientRows  kept[*clients.ClientList]
-	openWatches kept[*clients.OpenWatchList]
-}
+type pages struct{ *Sampler }
 
 // Handler serves the pages and their JSON. It must be protected as metrics are.
-func (s *Sampler) Handler() http.Handler { return (&pages{Sampler: s}).handler() }
+func (s *Sampler) Handler() http.Handler { return (&pages{s}).handler() }
 
 func (s *pages) handler() http.Handler {
 	mux := http.NewServeMux()

@@ -64,7 +64,7 @@ func newProcess(names bool) *process {
 	}
 	p.clients = clients.NewTable()
 	o.Clients, o.Names = p.clients, names
-	p.pages = &pages{Sampler: NewSampler(o)}
+	p.pages = &pages{NewSampler(o)}
 	p.registry.MustRegister(p.Collectors()...)
 	return p
 }

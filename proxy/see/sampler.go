@@ -20,7 +20,7 @@ import (
 const (
 	step  = 15 * time.Second // between two points
 	steps = 40               // points that are kept, for ten minutes
-	fresh = 2 * time.Second  // how long Facts and lists of clients are shown before they are gathered again
+	fresh = 2 * time.Second  // how long Facts are shown before they are gathered again
 	// sparing is how many times as long as gathering took the next one waits for, at most three times fresh.
 	sparing = 150
 	// ratesOver is the time over which rates are taken.
