@@ -152,7 +152,7 @@ func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics)
 	if a.Path == "" {
 		return nil, nil
 	}
-	out, err := audit.File(a).Open()
+	out, err := audit.Open(a)
 	if err != nil {
 		return nil, err
 	}

@@ -12,25 +12,19 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	audit "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"sluice/config"
 )
 
 // Stdout is the path that means the standard output, as at the apiserver.
 const Stdout = "-"
 
-// File says where events are written, and when a file is replaced by the next.
-type File struct {
-	Path       string // or Stdout, which is not rotated
-	MaxSize    int    // of a file, in megabytes
-	MaxBackups int    // how many old files are kept
-	MaxAge     int    // for how many days
-}
-
-// Open opens the file for appending. The error says that it cannot be written.
-func (f File) Open() (io.WriteCloser, error) {
-	if f.Path == Stdout {
+// Open opens the file of a configuration for appending. The error says that it cannot be written.
+func Open(c config.Audit) (io.WriteCloser, error) {
+	if c.Path == Stdout {
 		return os.Stdout, nil
 	}
-	out := &lumberjack.Logger{Filename: f.Path, MaxSize: f.MaxSize, MaxBackups: f.MaxBackups, MaxAge: f.MaxAge}
+	out := &lumberjack.Logger{Filename: c.Path, MaxSize: c.MaxSize, MaxBackups: c.MaxBackups, MaxAge: c.MaxAge}
 	if _, err := out.Write(nil); err != nil {
 		return nil, errors.Join(fmt.Errorf("audit log: %w", err), out.Close())
 	}

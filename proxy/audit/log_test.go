@@ -21,6 +21,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"sluice/config"
 	"sluice/proxy/request"
 )
 
@@ -178,11 +179,11 @@ func TestUnusablePathIsAnError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (File{Path: filepath.Join(dir, "file", "audit.log")}).Open(); err == nil {
+	if _, err := Open(config.Audit{Path: filepath.Join(dir, "file", "audit.log")}); err == nil {
 		t.Error("no error")
 	}
 	path := filepath.Join(dir, "new", "audit.log")
-	f, err := File{Path: path, MaxSize: 1}.Open()
+	f, err := Open(config.Audit{Path: path, MaxSize: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
