@@ -146,7 +146,10 @@ func TestFinishedRequestIsLoggedWithItsFields(t *testing.T) {
 // A watch is logged when it opens. Its line at the end, the metric and the list of the last requests tell how it has ended. A watch that failed is in the list of
 // failures, although its code is 200.
 func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
-	for _, end := range request.WatchEnds {
+	for _, end := range []request.WatchEnd{
+		request.ClientClosed, request.Timeout, request.ClientStalled, request.Expired, request.Revoked, request.Drained, request.StoreRebuilt,
+		request.CacheReady, request.APIServerAway, request.Failed,
+	} {
 		a, _ := respond("GET", "/api/v1/pods?watch=1", nil, false, func(w http.ResponseWriter, info *request.Info) {
 			forwarded(http.StatusOK)(w, info)
 			info.Outcome.End = end

@@ -84,13 +84,3 @@ var (
 	ProxyAddress  = Message{"proxy-misdirected", "this is the address of a proxy; %s", "set it as HTTPS_PROXY or proxy-url"}
 	ProxyEnding   = Message{"proxy-shutting-down", "the proxy is shutting down", "try again"}
 )
-
-// All are the messages.
-var All = []Message{
-	TooMuch, NoSeat, NoPlace, PassBudget,
-	Ambiguous, TooManyHeaders, SlowBody, BadBody, BadProjection, BadNamespaces, Unnamed,
-	LongToken, NotLogged, NotGranted, UnknownHost, NotReviewed, LoggedOut, RightsChanged, Revoked,
-	TooSlow, Unwritable, NotProven, SomeNamespaces, NotHereYet, Discarded,
-	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
-	ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding,
-}

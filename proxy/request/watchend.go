@@ -26,6 +26,3 @@ func (e WatchEnd) IsFailure() bool {
 	}
 	return false
 }
-
-// WatchEnds has all of them.
-var WatchEnds = []WatchEnd{ClientClosed, Timeout, ClientStalled, Expired, Revoked, Drained, StoreRebuilt, CacheReady, APIServerAway, Failed}

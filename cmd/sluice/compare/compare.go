@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"sluice/proxy/request"
 )
 
 // Options names the resource and its two servers.
@@ -80,10 +82,7 @@ func Run(ctx context.Context, o Options, names []string) (*Verification, error) 
 
 // path returns the path of a resource.
 func (o *Options) path(r schema.GroupVersionResource) string {
-	path := "/apis/" + r.Group + "/" + r.Version
-	if r.Group == "" {
-		path = "/api/" + r.Version
-	}
+	path := request.GroupVersionPath(r.Group, r.Version)
 	if o.Namespace != "" {
 		path += "/namespaces/" + o.Namespace
 	}

@@ -39,7 +39,6 @@ type kinds struct {
 	other    uint64 // everything else that lives: connections, buffers, responses under way, caches of reviews
 	garbage  uint64 // the collector's room: what has been allocated since the last collection, or died before it
 	reserved uint64 // memory of the heap that is free and not yet returned
-	unused   uint64 // the part of reserved that lies between objects, and cannot be returned
 	runtime  uint64 // stacks, and what the runtime needs for itself
 }
 
@@ -63,7 +62,7 @@ func readKinds(objects, history, encoded int64) kinds {
 	runtimemetrics.Read(samples)
 	v := func(i int) uint64 { return samples[i].Value.Uint64() }
 	live, allocated, free, unused, released, total := v(0), v(1), v(2), v(3), v(4), v(5)
-	k := kinds{objects: uint64(objects), history: uint64(history), encoded: uint64(encoded), reserved: free + unused, unused: unused}
+	k := kinds{objects: uint64(objects), history: uint64(history), encoded: uint64(encoded), reserved: free + unused}
 	live = min(live, allocated)
 	k.garbage = allocated - live
 	k.other = max(live, k.objects+k.history+k.encoded) - k.objects - k.history - k.encoded
