@@ -51,12 +51,17 @@ func newSelection(r *codec.Resource, f selectableFields, read *request.Read, sha
 		}
 		s.Shards = &metav1.ShardInfo{Selector: m.shards.selector}
 	}
+	namespace := read.Namespace
 	if read.Namespaces != nil {
 		s.some, m.some = read, read
 	}
+	if len(read.Namespaces) == 1 && !read.OfNamespaces() { // events of others do not wake the watch
+		namespace = read.Namespaces[0]
+		s.Keys, s.Scope = tree.Namespace(namespace), cache.Scope{Namespace: namespace}
+	}
 	s.Filter = m
 	s.terms = m.terms()
-	s.narrow(r.Namespaced, read.Namespace, read.Fields)
+	s.narrow(r.Namespaced, namespace, read.Fields)
 	s.useIndex(f, m)
 	return s, nil
 }

@@ -43,6 +43,9 @@ func TestSelectionOfSomeNamespacesIsTheirUnion(t *testing.T) {
 			}
 		}
 		read.Namespaces = append([]string{"-none"}, read.Namespaces...)
+		if rand.N(3) == 0 {
+			read.Namespaces = prefixes[rand.N(len(prefixes)):][:1]
+		}
 		whole, err := selectionOf(t, &namespaced, "", o)
 		if err != nil {
 			t.Fatal(err)
@@ -94,6 +97,26 @@ func selectionOfRead(t *testing.T, read *request.Read, o *request.ListOptions) S
 		t.Fatal(err)
 	}
 	return s
+}
+
+// A caller may have thousands of watches, and events of other namespaces must cost them nothing, as at the apiserver.
+func TestWatchOfOneNamespaceAmongAllHasItsScope(t *testing.T) {
+	for fieldSelector, want := range map[string]cache.Scope{
+		"":                      {Namespace: "a"},
+		"metadata.name=x":       {Key: tree.KeyOf("a", "x")},
+		"metadata.namespace=b":  {Namespace: "a"},
+		"metadata.namespace!=b": {Namespace: "a"},
+	} {
+		o := &request.ListOptions{}
+		o.FieldSelector = fieldSelector
+		s := selectionOfRead(t, &request.Read{Namespaces: []string{"a"}}, o)
+		if s.Scope != want || s.Keys != want.Range() {
+			t.Errorf("%s: scope %+v, keys %v", fieldSelector, s.Scope, s.Keys)
+		}
+		if s := selectionOfRead(t, &request.Read{Namespaces: []string{"a", "c"}}, o); s.Filter.Match(&tree.Object{Key: tree.KeyOf("b", "x")}) {
+			t.Errorf("%s: another namespace matches", fieldSelector)
+		}
+	}
 }
 
 func TestNamespacesThemselvesAreSelectedByName(t *testing.T) {
