@@ -138,7 +138,7 @@ func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, lea
 			return
 		}
 		a.reviews.keep(key, result[decision]{
-			value: decision{authorizer.DecisionAllow, learnedReason}, positive: true, ttl: time.Duration(a.allowTTL.Load()),
+			value: decision{authorizer.DecisionAllow, learnedReason}, positive: true, lasting: true, ttl: time.Duration(a.allowTTL.Load()),
 		})
 	}
 }
@@ -159,7 +159,7 @@ func (a *Authorizer) review(ctx context.Context, spec *authorizationv1.SubjectAc
 	if err := a.options.Reviews(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec}, review); err != nil {
 		return result[decision]{}, fmt.Errorf("access review: %w", err)
 	}
-	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason},
+	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason}, lasting: true,
 		ttl: time.Duration(a.denyTTL.Load()), bytes: len(review.Status.Reason)}
 	switch {
 	case review.Status.Allowed:

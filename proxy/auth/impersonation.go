@@ -217,7 +217,7 @@ func (a *Authorizer) goesByRules(ctx context.Context, by asker) bool {
 		}, review)
 		got := result[decision]{ttl: time.Duration(a.allowTTL.Load())}
 		if err == nil && !review.Status.Incomplete {
-			got.value.Decision, got.positive = authorizer.DecisionAllow, true
+			got.value.Decision, got.positive, got.lasting = authorizer.DecisionAllow, true, true
 		}
 		return got, err
 	})

@@ -11,15 +11,16 @@ type digest [sha256.Size]byte
 
 // result is the result of a review.
 type result[V any] struct {
-	value V
-	// positive reports whether the review verified or allowed. A positive result can be used for one
-	// more TTL while the review cannot be repeated.
-	positive bool
-	bytes    int // of memory, without entryBytes
-	ttl      time.Duration
-	err      error     // of a review that failed when the result could no longer be used; nil otherwise
-	expires  time.Time // when it must be reviewed again
-	until    time.Time // when it can no longer be used although that fails
+	value    V
+	positive bool // whether the review verified or allowed
+	// lasting reports whether the result can be used for longer while the review cannot be repeated: all but those of rejected
+	// tokens.
+	lasting bool
+	bytes   int // of memory, without entryBytes
+	ttl     time.Duration
+	err     error     // of a review that failed when the result could no longer be used; nil otherwise
+	expires time.Time // when it must be reviewed again
+	until   time.Time // when it can no longer be used although that fails
 }
 
 // at returns the result as of a review at a time.
@@ -44,7 +45,7 @@ func (v result[V]) postponed(now time.Time, err error) result[V] {
 // usable reports whether the result can be used although the review cannot be repeated: for one more TTL, and by reads of any
 // version for staleFor after it has expired.
 func (v result[V]) usable(now time.Time, staleFor time.Duration) bool {
-	return v.positive && (now.Before(v.until) || now.Before(v.until.Add(staleFor-v.ttl)))
+	return v.lasting && (now.Before(v.until) || now.Before(v.until.Add(staleFor-v.ttl)))
 }
 
 // get returns the value, or the error if it cannot be used.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,6 +44,31 @@ func TestLastVerdictsHoldForReadsOfAnyVersionWhileTheAPIServerCannotBeAsked(t *t
 				if got := allowed(t, access, row.url); got != row.want {
 					t.Errorf("allowed: %v", got)
 				}
+			}
+		}))
+	}
+}
+
+// They are allowed in some namespaces, and denied in another one and in all together.
+func TestLastVerdictsHoldForReadsOfSomeNamespaces(t *testing.T) {
+	for name, row := range map[string]struct {
+		url  string
+		want bool
+	}{
+		"any version":     {"/api/v1/pods?resourceVersion=0", true},
+		"the most recent": {"/api/v1/pods", false}, // the token is unknown then
+	} {
+		t.Run(name, part(runSome, func(t *testing.T, reviews *reviewAPI, access *Access, _ *rules) {
+			access.SetStaleFor(time.Hour)
+			for _, known := range []bool{true, false} {
+				r, some, err := access.someOf(t, row.url, asks)
+				all, failed := access.MayRead(r, readOf(t, r))
+				shows := some != nil && slices.Equal(some.Namespaces, []string{"a", "b"})
+				if err != nil || failed != nil || all || shows != (known || row.want) {
+					t.Errorf("known %v: shows %+v, %v, and all: %v, %v", known, some, err, all, failed)
+				}
+				reviews.breakWith(faults["internal error"])
+				time.Sleep(time.Hour / 2)
 			}
 		}))
 	}

@@ -88,7 +88,8 @@ func (t *tokens) review(ctx context.Context, token string) (result[*authenticato
 		extra[key] = values
 	}
 	verified := &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: extra}
-	got.value, got.positive, got.bytes = &authenticator.Response{User: verified}, true, memoryOf(verified)
+	got.value, got.bytes = &authenticator.Response{User: verified}, memoryOf(verified)
+	got.positive, got.lasting = true, true
 	return got, nil
 }
 
