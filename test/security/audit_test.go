@@ -53,7 +53,8 @@ func recorded(t *testing.T, log, id string, n int) (found []auditv1.Event) {
 func TestCachedReadsAreAuditedAsTheApiserverAuditsThem(t *testing.T) {
 	ns := plane.Namespace(t)
 	harness.Eventually(t, "reads are served from the cache", func() error {
-		if source := do(t, sluice.Raw("admin"), harness.Request{Path: "/api/v1/pods?resourceVersion=0"}).Header.Get("Sluice-Source"); source != "cache; any-version" {
+		resp := do(t, sluice.Raw("admin"), harness.Request{Path: "/api/v1/pods?resourceVersion=0"})
+		if source := resp.Header.Get("Sluice-Source"); source != "cache; any-version" {
 			return errors.New(source)
 		}
 		return nil
