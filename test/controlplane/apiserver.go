@@ -11,7 +11,6 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
-	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // as kube-apiserver's main does
 	_ "k8s.io/component-base/metrics/prometheus/version"  // as kube-apiserver's main does
@@ -68,7 +67,6 @@ func (a *apiserver) run(ctx context.Context) error {
 	if errs := completed.Validate(); len(errs) != 0 {
 		return utilerrors.NewAggregate(errs)
 	}
-	gate.(featuregate.MutableFeatureGate).AddMetrics()
 	globals.AddMetrics()
 	return app.Run(ctx, completed)
 }

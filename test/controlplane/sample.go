@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/cli"
 	wardle "k8s.io/sample-apiserver/pkg/cmd/server"
@@ -39,7 +40,9 @@ func sampleServer(args []string) int {
 	o := wardle.NewWardleServerOptions(os.Stdout, os.Stderr)
 	o.RecommendedOptions.SecureServing.Listener = l
 	o.RecommendedOptions.SecureServing.BindPort = l.Addr().(*net.TCPAddr).Port
-	cmd := wardle.NewCommandStartWardleServer(genericapiserver.SetupSignalContext(), o, false)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := wardle.NewCommandStartWardleServer(ctx, o, false)
 	cmd.SetArgs(args)
 	return cli.Run(cmd)
 }
