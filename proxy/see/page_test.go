@@ -335,29 +335,6 @@ func TestNoScriptOfOthersRuns(t *testing.T) {
 	}
 }
 
-// TestSlowGathersAreRare: open pages must not keep a Sluice with many resources busy.
-func TestSlowGathersAreRare(t *testing.T) {
-	for took, want := range map[time.Duration]int{time.Millisecond: 30, 30 * time.Millisecond: 14, time.Second: 9} {
-		synctest.Test(t, func(t *testing.T) {
-			gathers := 0
-			s := NewSampler(Options{
-				Gather: func() ([]*dto.MetricFamily, error) {
-					gathers++
-					time.Sleep(took)
-					return nil, nil
-				},
-				Stopping: func() bool { return false }, Upstream: func() Upstream { return Upstream{Probed: true} },
-			})
-			for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(7 * time.Millisecond) {
-				s.Facts()
-			}
-			if gathers < want-1 || gathers > want+1 {
-				t.Errorf("gathered %d times in a minute, each time for %s; want %d", gathers, took, want)
-			}
-		})
-	}
-}
-
 func TestValuesAreWrittenWithTheirUnits(t *testing.T) {
 	for want, got := range map[string]string{
 		"10\u202f006": count(10006), "237\u202f118": count(237118), "0": count(0), "58\u00a0MB": size(58e6), "160\u00a0GB": size(160e9),

@@ -21,8 +21,6 @@ const (
 	step  = 15 * time.Second // between two points
 	steps = 40               // points that are kept, for ten minutes
 	fresh = 2 * time.Second  // how long Facts are shown before they are gathered again
-	// sparing is how many times as long as gathering took the next one waits for, at most three times fresh.
-	sparing = 150
 	// ratesOver is the time over which rates are taken.
 	ratesOver = 5 * time.Minute
 )
@@ -57,7 +55,6 @@ type Sampler struct {
 	mu         sync.Mutex // guards what follows; held while metrics are gathered
 	ring       []point    // every step, the oldest first
 	last       *Facts
-	pause      time.Duration // until facts are gathered again for a reader
 	stores     map[string]*storeTimes
 	unusable   bool      // the apiserver, at the last sample
 	failedAway float64   // reviews that had failed by the end of the last outage
@@ -98,7 +95,7 @@ func (s *Sampler) Run(ctx context.Context) error {
 func (s *Sampler) Facts() *Facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last == nil || time.Since(s.last.At) >= s.pause {
+	if s.last == nil || time.Since(s.last.At) >= fresh {
 		s.sample(false)
 	}
 	return s.last
@@ -112,11 +109,8 @@ func (s *Sampler) State() string {
 	return ""
 }
 
-// sample gathers metrics. It keeps them as a point of the series if keep is set. With many resources that takes long, so the
-// next reader's values may be older: open pages shall not cost much.
+// sample gathers metrics. It keeps them as a point of the series if keep is set.
 func (s *Sampler) sample(keep bool) {
-	start := time.Now()
-	defer func() { s.pause = min(max(fresh, sparing*time.Since(start)), 3*fresh) }()
 	families, err := s.options.Gather() // without what cannot be gathered, as a scrape
 	r := newReading(families)
 	now := point{time.Now(), r.totals()}
