@@ -16,11 +16,14 @@ import (
 func (t *target) appendObject(dst, src []byte, f codec.Format) ([]byte, error) {
 	object := json.Value(src)
 	kind, _ := object.Get("kind").Text()
+	keeps := t.keepsShape(object, f)
 	switch {
-	case t.keepsShape(object, f):
-		return codec.AppendFromJSON(dst, src, f.Encoding)
-	case strings.HasSuffix(kind, "List") && hasItems(object):
+	case !keeps && strings.HasSuffix(kind, "List") && hasItems(object):
 		return appendList(dst, object, kind, f)
+	case (f.Pretty || f.Encoding == codec.YAML) && json.IndentedSize(src, 0) > maxTranscoded:
+		return dst, errTooLarge
+	case keeps:
+		return codec.AppendFromJSON(dst, src, f.Encoding)
 	}
 	writer, err := writerFor(object, kind, f)
 	if err != nil {

@@ -78,11 +78,7 @@ func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 	if err := e.memory.Reserve(int64(cap(body) + reserveFactor*len(body))); err != nil {
 		return nil, err
 	}
-	var out []byte
-	err := errTooLarge
-	if indented := f.Pretty || f.Encoding == codec.YAML; !indented || json.IndentedSize(body, 0) <= maxTranscoded {
-		out, err = e.target.appendObject(make([]byte, 0, len(body)), body, f)
-	}
+	out, err := e.target.appendObject(make([]byte, 0, len(body)), body, f)
 	switch {
 	case errors.Is(err, codec.ErrUnsupported):
 		return nil, err
