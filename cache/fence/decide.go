@@ -55,12 +55,12 @@ func (a Action) String() string {
 // Question is the need of a read, or of the worker of a fence on behalf of reads.
 type Question struct {
 	After      Step
-	Get        bool          // the read is of one object, and costs about what a probe costs
+	Get        bool          // the read is of one object, and costs about as much as a probe
 	Small      bool          // the read costs the apiserver little
 	MayForward bool          // the read may be forwarded
 	Patient    bool          // the read waits although others have waited in vain
 	Scoped     bool          // an inventory of its own scope would prove the read
-	Work       time.Duration // what the read, and after Exact its list from this page on, costs if it is forwarded
+	Work       time.Duration // cost of the read, and after Exact of its list from this page on, if it is forwarded
 	Exactly    bool          // the read needs the state at exactly its version
 	Gathered   bool          // the worker has gathered reads long enough
 	Running    bool          // the worker: an inventory runs
@@ -70,11 +70,11 @@ type Question struct {
 // Facts are the knowledge at the time of a question. Each may be out of date when the action begins.
 type Facts struct {
 	Objects   int           // of the resource
-	Price     time.Duration // what an inventory costs the apiserver, as the last one has shown
+	Price     time.Duration // cost of an inventory at the apiserver, by the last one
 	Failed    bool          // an inventory has failed a moment ago
 	Pending   bool          // the store still differs from the last inventory
 	Reads     int           // reads that are under way
-	UnderWay  time.Duration // what they would cost the apiserver
+	UnderWay  time.Duration // their cost, if the apiserver answered them
 	Lately    time.Duration // the most of that a moment ago: readers are expected to come back
 	Owed      time.Duration // until the allowance permits a request
 	Rising    bool          // the last answer had a higher version than the newest state

@@ -39,7 +39,7 @@ type Fence struct {
 
 	// mu guards these.
 	reads    int           // that are under way
-	underWay time.Duration // what they would cost the apiserver
+	underWay time.Duration // their cost, if the apiserver answered them
 	herd     time.Duration // the most that underWay has been within the last herdFor
 	herdAt   time.Time     // when it was that
 }

@@ -16,7 +16,7 @@ type Need struct {
 	What    What
 	Version uint64       // at least or exactly; 0 for the apiserver's at some moment after the call
 	Current uint64       // such a version, if an earlier answer to the same read has told it
-	Get     bool         // the read is of one object, and costs about what a probe costs
+	Get     bool         // the read is of one object, and costs about as much as a probe
 	Bytes   int64        // length of the response, about
 	Small   bool         // the read costs the apiserver little
 	Rest    int64        // after Exactly: length of the response and of those that probably follow

@@ -8,7 +8,7 @@ import "time"
 type Read struct {
 	fence     *Fence
 	bytes     int64         // length of the response
-	work      time.Duration // what it costs the apiserver if it is forwarded
+	work      time.Duration // its cost at the apiserver if it is forwarded
 	forwarded time.Time     // when forwarding began; zero if it is not forwarded
 	uncharged bool          // the allowance was spent by then
 	left      bool          // it is not under way any more; Fence.mu guards it

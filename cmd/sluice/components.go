@@ -42,7 +42,7 @@ type components struct {
 	machine   machineLimits
 	memory    *limits.Memory
 	valve     *limits.Valve
-	shrink    atomic.Int64 // bytes that what is encoded leaves free besides, see guardMemory
+	shrink    atomic.Int64 // bytes that encoded objects leave free besides, see guardMemory
 	cpu       *flowcontrol.CPU
 	encoded   *tree.Budget
 	logLevel  zap.AtomicLevel
@@ -68,7 +68,7 @@ func (c *components) background() []task {
 		c.access.Authorizer.Run, // follows RBAC objects
 		c.resources.Run,         // fills stores, and watches for them
 		c.followMemory,          // divides the memory that stores leave
-		c.guardMemory,           // keeps what the process uses within its memory
+		c.guardMemory,           // keeps the process within its memory
 		c.status.Run,            // samples the metrics
 		c.reloader.run,          // follows the configuration file
 		memory.Release,          // returns free memory

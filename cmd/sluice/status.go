@@ -128,7 +128,7 @@ func (f *statusFlags) follow(ctx context.Context, out io.Writer) error {
 	return no{fmt.Errorf("%s is not %s after %s", cmp.Or(f.pod.at, f.address), f.wait.value, f.timeout)}
 }
 
-// text returns the answer for people: what is the same in all replicas once.
+// text returns the answer for people: a row that is the same in all replicas once.
 func (a *statusAnswer) text(wide bool, width int) []byte {
 	var out bytes.Buffer
 	same, tables := a.is(func(s *see.Status) bool { return s.Sentence == a.all[0].Sentence }), []*see.Table{}

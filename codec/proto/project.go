@@ -166,7 +166,7 @@ func (f *planField) hasKey(key []byte) bool {
 }
 
 // AppendProtobuf appends a raw object without the fields that [Schema.Project] left out, and with the bytes of every
-// other one unchanged. It returns the errors of Check for what it reads.
+// other one unchanged. It returns the errors of Check for the fields that it reads.
 func (s *Schema) AppendProtobuf(dst, raw []byte) ([]byte, error) {
 	base := len(dst)
 	dst, err := s.plan.appendKept(dst, raw)

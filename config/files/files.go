@@ -18,8 +18,8 @@ const Interval = 5 * time.Second
 // Files are looked at again and again. They are not safe for concurrent use.
 type Files struct {
 	paths []string
-	known []byte // what was there when a change was last reported
-	last  []byte // what the last look has seen
+	known []byte // the content of the last reported change
+	last  []byte // the content at the last look
 }
 
 // New returns the files at paths as they are now.

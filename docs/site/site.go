@@ -52,7 +52,7 @@ const (
 // link leads to a page or to a section.
 type link struct{ URL, Text string }
 
-// group is a heading of the navigation and what stands below it.
+// group is a heading of the navigation and the links below it.
 type group struct {
 	Title string
 	Links []link
@@ -70,7 +70,7 @@ type page struct {
 	texts    []section
 }
 
-// section is what a search finds: a heading with the text below it.
+// section is a result of a search: a heading with the text below it.
 type section struct {
 	URL   string `json:"url"`
 	Title string `json:"title"`
@@ -78,7 +78,7 @@ type section struct {
 }
 
 // Build renders the files of the repository that are given by their paths: documents become pages, and other files of docs stay
-// as they are. It returns the files of the site. Home is the URL of what the pages are part of, or empty.
+// as they are. It returns the files of the site. Home is the URL of the site around the pages, or empty.
 func Build(files map[string][]byte, home string) (map[string][]byte, error) {
 	built := map[string][]byte{"style.css": style, "script.js": script}
 	pages := map[string]*page{}

@@ -24,7 +24,7 @@ type Row struct {
 	BehindSeconds  float64 `json:"behindSeconds"`  // the same
 }
 
-// Plus adds what another row has counted.
+// Plus adds the counts of another row.
 func (r *Row) Plus(o *Row) {
 	r.Recent.Plus(o.Recent)
 	r.Watches += o.Watches
@@ -50,8 +50,8 @@ type Totals struct {
 	// Requests are those that have ended, by verb (get, list, watch, other) and outcome (served, passed, refused, failed).
 	Requests  map[string]map[string]uint64 `json:"requests"`
 	SentBytes uint64                       `json:"sentBytes"`
-	WouldCost float64                      `json:"wouldCostSeconds"` // of the apiserver's CPU, of what was served
-	Cost      float64                      `json:"costSeconds"`      // the same, of what passed
+	WouldCost float64                      `json:"wouldCostSeconds"` // of the apiserver's CPU, of served requests
+	Cost      float64                      `json:"costSeconds"`      // the same, of passed requests
 }
 
 // Count returns the number of requests with an outcome, of all verbs.
@@ -88,7 +88,7 @@ type ClientList struct {
 	Prices     string    `json:"prices"` // of which apiserver the estimates are
 	Tracked    int       `json:"tracked"`
 	Items      []Row     `json:"items"`
-	Rest       Totals    `json:"rest"` // everything else: what rows had that have made room
+	Rest       Totals    `json:"rest"` // everything else: the counts of rows that have made room
 	// RestWatches are the open watches of everything else.
 	RestWatches int `json:"restWatches"`
 }

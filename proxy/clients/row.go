@@ -6,7 +6,7 @@ import "time"
 type counts struct {
 	requests              [numVerbs][numOutcomes]uint64
 	sent                  uint64
-	wouldCost, passedCost time.Duration // of the apiserver's CPU: what was served, and what passed
+	wouldCost, passedCost time.Duration // of the apiserver's CPU, of served and of passed requests
 }
 
 func (c *counts) plus(d *counts) {

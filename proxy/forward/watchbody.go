@@ -36,7 +36,7 @@ type watchBody struct {
 	cancel context.CancelFunc // ends Read of body
 	closed chan struct{}
 	once   sync.Once
-	tail   []byte // the end of what was read, up to tailLength
+	tail   []byte // the last bytes that were read, up to tailLength
 
 	mu     sync.Mutex // guards the fields below
 	events eventScanner

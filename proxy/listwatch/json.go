@@ -69,7 +69,7 @@ func jsonSequence(in io.Reader) *jsontext.Decoder {
 // jsonEvents reads the events of a watch in JSON.
 type jsonEvents struct {
 	limit *limitReader
-	from  io.Reader // what in reads: limit, after what was buffered
+	from  io.Reader // the input of in: buffered bytes, and limit
 	in    *jsontext.Decoder
 	long  bool // the buffer has grown
 }

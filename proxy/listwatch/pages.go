@@ -37,7 +37,7 @@ type pager struct {
 	accept string
 	size   int // of the next page
 	most   int // of a page
-	length int // of all pages, of those that were too long what has been read
+	length int // of all pages, of those that were too long the part that was read
 }
 
 // read calls page with each response to a query. It returns the resource version that all pages have.

@@ -36,7 +36,7 @@ type entry struct {
 	progress   progress
 	current    atomic.Pointer[CachedResource] // nil while not in sync
 	forbidden  atomic.Bool                    // the apiserver forbids to read it, and there is no store
-	rightsLost atomic.Bool                    // the same, of what was in sync
+	rightsLost atomic.Bool                    // the same, of a resource that was in sync
 	tooLarge   atomic.Bool                    // until the entry is removed
 	used       atomic.Int64                   // UnixNano of the last Lookup
 	shown      discarded                      // by the last store; only the reflector's goroutine uses it

@@ -95,11 +95,11 @@ type Limit struct {
 	Unit    string   `json:"unit"`
 	Used    float64  `json:"used"`
 	Total   float64  `json:"total"`   // 0 if there is no limit
-	Largest *float64 `json:"largest"` // what the account with the most holds; null where nobody has an account
+	Largest *float64 `json:"largest"` // of the account with the most; null without accounts
 	By      string   `json:"by"`      // whose that is; empty where names are not shown
 	Refused *float64 `json:"refused"` // the same
 	Cache   bool     `json:"cache"`   // full on purpose
-	SetBy   string   `json:"setBy"`   // the option, or what the total follows from
+	SetBy   string   `json:"setBy"`   // the option, or the cause of the total
 }
 
 // Full returns the part of 1 that is used.

@@ -101,7 +101,7 @@ type totals struct {
 	lost                     float64 // audit events
 	cpu                      float64 // seconds
 	avoided                  amounts // seconds of the apiserver's CPU
-	spent                    amounts // the same, for what Sluice itself asks
+	spent                    amounts // the same, for Sluice's own requests
 	cached                   amounts // bytes from the cache
 	bytes                    amounts // all bytes
 }

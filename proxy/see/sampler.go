@@ -52,7 +52,7 @@ type Sampler struct {
 	started time.Time
 	state   atomic.Pointer[string]
 
-	mu         sync.Mutex // guards what follows; held while metrics are gathered
+	mu         sync.Mutex // guards the fields below; held while metrics are gathered
 	ring       []point    // every step, the oldest first
 	last       *Facts
 	stores     map[string]*storeTimes
@@ -111,7 +111,7 @@ func (s *Sampler) State() string {
 
 // sample gathers metrics. It keeps them as a point of the series if keep is set.
 func (s *Sampler) sample(keep bool) {
-	families, err := s.options.Gather() // without what cannot be gathered, as a scrape
+	families, err := s.options.Gather() // without metrics that cannot be gathered, as a scrape
 	r := newReading(families)
 	now := point{time.Now(), r.totals()}
 	s.last = s.facts(r, now)

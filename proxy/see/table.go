@@ -88,7 +88,7 @@ func (t *Table) Narrow() *Table {
 	return n
 }
 
-// Advice returns what can be done about the reasons in the table.
+// Advice returns the advice about the reasons in the table.
 func (t *Table) Advice() []message.Advice {
 	var reasons []string
 	for i, c := range t.Columns {

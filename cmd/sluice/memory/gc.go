@@ -19,8 +19,8 @@ const (
 
 // The metrics of the runtime by which the collector is tuned.
 const (
-	metricLive    = "/gc/heap/live:bytes"    // what the last collection has left
-	metricScan    = "/gc/scan/total:bytes"   // what it had to scan, stacks and global variables included
+	metricLive    = "/gc/heap/live:bytes"    // after the last collection
+	metricScan    = "/gc/scan/total:bytes"   // scanned by it, stacks and global variables included
 	metricStacks  = "/gc/scan/stack:bytes"   // of that, stacks
 	metricGlobals = "/gc/scan/globals:bytes" // of that, global variables
 )

@@ -9,7 +9,7 @@ import (
 // Collector collects the memory of the process by its holders.
 type Collector struct {
 	Stores  func() (objects, history int64) // returns the memory of all objects and of all histories
-	Encoded func() int64                    // returns the memory of what is encoded
+	Encoded func() int64                    // returns the memory of encoded objects
 }
 
 var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by its holder.", []string{"kind"},
@@ -34,12 +34,12 @@ func (c Collector) Collect(ch chan<- prometheus.Metric) {
 // has from the operating system.
 type kinds struct {
 	objects  uint64 // of all stores, approximately
-	history  uint64 // what only histories hold, approximately
+	history  uint64 // of objects that only histories hold, approximately
 	encoded  uint64 // memos: encoded and compressed objects, indexes
 	other    uint64 // everything else that lives: connections, buffers, responses under way, caches of reviews
-	garbage  uint64 // the collector's room: what has been allocated since the last collection, or died before it
+	garbage  uint64 // allocated since the last collection, or dead before it
 	reserved uint64 // memory of the heap that is free and not yet returned
-	runtime  uint64 // stacks, and what the runtime needs for itself
+	runtime  uint64 // stacks, and memory of the runtime itself
 }
 
 // memoryClasses are classes of the runtime's memory; see package runtime/metrics.
