@@ -16,17 +16,6 @@ import (
 	"sluice/proxy/why"
 )
 
-// Headers of responses. Options.DebugHeaders adds them to all, and a request asks for one by the same header with the value
-// wanted.
-const (
-	// sourceHeader has the source and the reason, as in "cache; up-to-date", and "; transcoded" after them if Sluice converted
-	// the response.
-	sourceHeader = "Sluice-Source"
-	// asOfHeader says which state a response from the cache shows.
-	asOfHeader = "Sluice-As-Of"
-	wanted     = "?1"
-)
-
 // accessLog logs and counts requests.
 type accessLog struct {
 	log     *zap.Logger
@@ -44,7 +33,7 @@ type accessOptions struct {
 
 // withAccessLog logs, counts and keeps each request when it ends, and logs a watch also when it starts. Of many
 // refused requests it logs some. It never logs bodies, credentials or queries,
-// which may contain credentials. While debugHeaders is set it adds sourceHeader and asOfHeader to responses.
+// which may contain credentials. While debugHeaders is set it adds request.SourceHeader and request.AsOfHeader to responses.
 func withAccessLog(log *zap.Logger, m *Metrics, o *accessOptions, kept *why.Ring) func(http.Handler) http.Handler {
 	log = log.Named("access")
 	a := &accessLog{log, limits.Sampled(log), m, o, kept}
@@ -76,11 +65,11 @@ func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest
 
 // header is called before the response header is written.
 func (l *loggedRequest) header(code int) {
-	if l.options.debugHeaders.Load() || l.r.Header.Get(sourceHeader) == wanted && mayKnowSource(l.info, code) {
-		l.Header().Set(sourceHeader, sourceOf(&l.info.Outcome))
+	if l.options.debugHeaders.Load() || l.r.Header.Get(request.SourceHeader) == request.Asked && mayKnowSource(l.info, code) {
+		l.Header().Set(request.SourceHeader, sourceOf(&l.info.Outcome))
 	}
-	if o := &l.info.Outcome; o.AsOf.Version > 0 && (l.options.debugHeaders.Load() || l.r.Header.Get(asOfHeader) == wanted) {
-		l.Header().Set(asOfHeader, o.AsOf.Header(time.Now()))
+	if o := &l.info.Outcome; o.AsOf.Version > 0 && (l.options.debugHeaders.Load() || l.r.Header.Get(request.AsOfHeader) == request.Asked) {
+		l.Header().Set(request.AsOfHeader, o.AsOf.Header(time.Now()))
 	}
 	l.metrics.respond(l.info, code)
 	l.costs.begun(l, code)
@@ -159,7 +148,7 @@ func writeLine(line *zapcore.CheckedEntry, fields func() []zap.Field) {
 	}
 }
 
-// sourceOf returns the value of sourceHeader.
+// sourceOf returns the value of request.SourceHeader.
 func sourceOf(o *request.Outcome) string {
 	source := strings.TrimSuffix(o.Source+"; "+o.Reason, "; ")
 	if o.Transcoded {

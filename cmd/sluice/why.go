@@ -19,6 +19,7 @@ import (
 
 	"sluice/cmd/sluice/compare"
 	"sluice/proxy/clients"
+	"sluice/proxy/request"
 	"sluice/proxy/see"
 	"sluice/proxy/why"
 )
@@ -90,9 +91,6 @@ func (f *whyFlags) run(ctx context.Context, target string, out io.Writer) error 
 	return no{}
 }
 
-// sourceHeader is the header by which Sluice tells a client, if asked, how it has answered.
-const sourceHeader = "Sluice-Source"
-
 // explain makes a request, and reads the head of the answer.
 func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation, error) {
 	cfg, err := restConfig(f.pod.kubeconfig, f.pod.context)
@@ -127,8 +125,8 @@ func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation
 		}
 		r.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	r.Header.Set(sourceHeader, "?1")
-	r.Header.Set(compare.AsOfHeader, "?1")
+	r.Header.Set(request.SourceHeader, request.Asked)
+	r.Header.Set(request.AsOfHeader, request.Asked)
 	resp, err := client.Do(r)
 	if err != nil {
 		return nil, connecting(err, cfg.Host, "--kubeconfig")
@@ -139,7 +137,7 @@ func (f *whyFlags) explain(ctx context.Context, target string) (*why.Explanation
 
 // explanationOf explains an answer by its head, and a refusal also by its message.
 func explanationOf(resp *http.Response) *why.Explanation {
-	source, reason, _ := strings.Cut(resp.Header.Get(sourceHeader), "; ")
+	source, reason, _ := strings.Cut(resp.Header.Get(request.SourceHeader), "; ")
 	reason, _, _ = strings.Cut(reason, "; ")
 	verdicts := map[string]string{"cache": "served", "upstream": "passed", "gateway": "refused"}
 	answer := "the answer is " + resp.Status
@@ -150,7 +148,7 @@ func explanationOf(resp *http.Response) *why.Explanation {
 			answer += ": " + status.Message
 		}
 	}
-	if age := compare.Age(resp.Header.Get(compare.AsOfHeader)); age != nil {
+	if age := compare.Age(resp.Header.Get(request.AsOfHeader)); age != nil {
 		answer += fmt.Sprintf("; its state was known to be the newest %v s ago", *age)
 	}
 	e := why.New(verdicts[source], reason, answer)
@@ -165,7 +163,7 @@ func explanationOf(resp *http.Response) *why.Explanation {
 	case resp.StatusCode == http.StatusNotFound:
 		e.Do = "look whether the path is right; of what is not there Sluice tells no more"
 	default:
-		e.Do = "make a kubeconfig that leads to Sluice by sluice kubeconfig --server: the answer has no header " + sourceHeader
+		e.Do = "make a kubeconfig that leads to Sluice by sluice kubeconfig --server: the answer has no header " + request.SourceHeader
 	}
 	return e
 }

@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// Headers of responses that say how Sluice has answered. A request asks for one by the same header with the value Asked.
+const (
+	// SourceHeader has the source and the reason, as in "cache; up-to-date", and "; transcoded" after them if Sluice converted
+	// the response.
+	SourceHeader = "Sluice-Source"
+	// AsOfHeader says which state a response from the cache shows.
+	AsOfHeader = "Sluice-As-Of"
+	Asked      = "?1"
+)
+
 // AsOf says which state a response from the cache shows. The zero value says nothing.
 type AsOf struct {
 	// Version is the resource version of the state, or the one that a watch starts from.

@@ -200,7 +200,7 @@ func (r *Result) compare(key string, o object, cached map[string]listed) {
 	}
 }
 
-// Age returns how many seconds old a state is, by the AsOfHeader of an answer; nil if that does not say.
+// Age returns how many seconds old a state is, by the request.AsOfHeader of an answer; nil if that does not say.
 func Age(asOf string) *float64 {
 	_, rest, _ := strings.Cut(asOf, "; age=")
 	text, _, _ := strings.Cut(rest, ";")

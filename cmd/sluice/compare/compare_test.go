@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"sluice/proxy/request"
 )
 
 // serve serves lists of resources by what a function says of the names of their objects at each look, beginning with 1. A list
@@ -43,7 +45,7 @@ func serve(t *testing.T, asOf string, names func(resource string, look int) []st
 				return
 			}
 			if asOf != "" {
-				w.Header().Set(AsOfHeader, asOf)
+				w.Header().Set(request.AsOfHeader, asOf)
 			}
 			for i, name := range all {
 				all[i] = `{"metadata":{"name":"` + name + `","resourceVersion":"5"}}`

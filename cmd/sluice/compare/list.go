@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/codec/json"
+	"sluice/proxy/request"
 )
 
 // endpoint is Sluice or the apiserver.
@@ -23,11 +24,8 @@ type endpoint struct {
 	client rest.Interface
 	// silence is how long it may send nothing of a list.
 	silence time.Duration
-	asOf    string // the header of the last answer that only an answer from a cache of Sluice has
+	asOf    string // request.AsOfHeader of the last answer, which only one from a cache of Sluice has
 }
-
-// AsOfHeader is that header, which tells the age of an answer, and wanted the value by which a request asks for it.
-const AsOfHeader, wanted = "Sluice-As-Of", "?1"
 
 func newEndpoint(cfg *rest.Config) (*endpoint, error) {
 	e := &endpoint{}
@@ -50,7 +48,7 @@ type recorder struct {
 func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	resp, err := r.next.RoundTrip(q)
 	if err == nil {
-		r.to.asOf = resp.Header.Get(AsOfHeader)
+		r.to.asOf = resp.Header.Get(request.AsOfHeader)
 	}
 	return resp, err
 }
@@ -100,7 +98,7 @@ func (e *endpoint) list(ctx context.Context, path string, query url.Values, do f
 	defer cancel(nil)
 	limit := time.AfterFunc(e.silence, func() { cancel(fmt.Errorf("it is silent for %s", e.silence)) })
 	defer limit.Stop()
-	q := e.client.Get().AbsPath(path).SetHeader("Accept", "application/json").SetHeader(AsOfHeader, wanted)
+	q := e.client.Get().AbsPath(path).SetHeader("Accept", "application/json").SetHeader(request.AsOfHeader, request.Asked)
 	for name := range query {
 		q.Param(name, query.Get(name))
 	}
