@@ -34,6 +34,8 @@ type Options struct {
 	Resources *resources.Registry
 	Log       *zap.Logger
 	Metrics   *Metrics
+	// Handshakes counts the TLS handshakes that fail; nil counts none.
+	Handshakes *limits.HandshakeMetrics
 	// Audit records the requests that Sluice answers itself; nil records none.
 	Audit *audit.Log
 	// Tracer records sampled requests; nil records none.

@@ -26,7 +26,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 	defer cut()
 	shared := limits.Listen(l, limits.ListenerOptions{
 		TLS: config, Memory: g.options.Memory, HandshakeTimeout: g.options.Config.Limits.ReadHeaderTimeout.Duration,
-		Failed: limits.LogFailed(g.options.Log.Named("http")),
+		Failed: g.options.Handshakes.Failed("api", g.options.Log.Named("http")),
 	})
 	defer shared.Close()
 	before := g.newGeneration(base, shared, config)

@@ -34,28 +34,29 @@ import (
 
 // components are the parts of a serving process.
 type components struct {
-	upstream  *upstream.Upstream
-	gateway   *proxy.Gateway
-	proxy     *explicitProxy // nil if there is none
-	resources *resources.Registry
-	access    *auth.Access
-	machine   machineLimits
-	memory    *limits.Memory
-	valve     *limits.Valve
-	shrink    atomic.Int64 // bytes that encoded objects leave free besides, see guardMemory
-	cpu       *flowcontrol.CPU
-	encoded   *tree.Budget
-	logLevel  zap.AtomicLevel
-	reloader  *reloader
-	log       *zap.Logger
-	admin     http.Handler
-	adminTLS  *tls.Config // nil for plain HTTP
-	ready     *admin.Checks
-	stopping  atomic.Bool // a shutdown has begun
-	tls       *tls.Config
-	health    *upstream.Health
-	status    *see.Sampler
-	followers []task // of files that the configuration names, and the writer of the audit log
+	upstream   *upstream.Upstream
+	gateway    *proxy.Gateway
+	proxy      *explicitProxy // nil if there is none
+	resources  *resources.Registry
+	access     *auth.Access
+	machine    machineLimits
+	memory     *limits.Memory
+	valve      *limits.Valve
+	shrink     atomic.Int64 // bytes that encoded objects leave free besides, see guardMemory
+	cpu        *flowcontrol.CPU
+	encoded    *tree.Budget
+	logLevel   zap.AtomicLevel
+	reloader   *reloader
+	log        *zap.Logger
+	admin      http.Handler
+	adminTLS   *tls.Config // nil for plain HTTP
+	handshakes *limits.HandshakeMetrics
+	ready      *admin.Checks
+	stopping   atomic.Bool // a shutdown has begun
+	tls        *tls.Config
+	health     *upstream.Health
+	status     *see.Sampler
+	followers  []task // of files that the configuration names, and the writer of the audit log
 }
 
 // task is a function that runs until its context ends.
@@ -77,7 +78,7 @@ func (c *components) background() []task {
 
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
-	c := &components{log: log, ready: &admin.Checks{}, machine: machine(file.Limits.Memory)}
+	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
 	c.memory, c.valve = limits.NewMemory(c.machine.memory, c.machine.descriptors), limits.NewValve(c.machine.memory, limits.Used(c.machine.memory))
 	c.cpu = flowcontrol.NewCPU(runtime.GOMAXPROCS(0))
 	tracer, err := c.tracer(file.Tracing)
@@ -130,7 +131,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	metrics.registry.MustRegister(memory.Collector{Stores: c.resources.Memory, Encoded: c.encoded.Used})
 	c.gateway = proxy.New(proxy.Options{
 		Config: file, Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
-		Tracer: tracer, Audit: auditLog, Encoded: c.encoded,
+		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded,
 		Memory: c.memory, CPU: c.cpu,
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)

@@ -17,13 +17,14 @@ import (
 
 // metrics are the metrics of the process.
 type metrics struct {
-	registry *prometheus.Registry
-	gateway  *proxy.Metrics
-	upstream *upstream.Metrics
-	access   *auth.Metrics
-	audit    *audit.Metrics
-	connect  *connect.Metrics
-	reloaded prometheus.Gauge
+	registry   *prometheus.Registry
+	gateway    *proxy.Metrics
+	upstream   *upstream.Metrics
+	access     *auth.Metrics
+	audit      *audit.Metrics
+	connect    *connect.Metrics
+	reload     *reloadMetrics
+	handshakes *limits.HandshakeMetrics
 }
 
 // newMetrics returns metrics in a registry of their own.
@@ -34,14 +35,10 @@ func newMetrics() *metrics {
 		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
 	})
 	info.Set(1)
-	reloaded := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "sluice_config_last_reload_successful", Help: "1 if Sluice runs by the present configuration file.",
-	})
-	reloaded.Set(1)
-	r.MustRegister(info, reloaded, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &metrics{
 		registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r),
-		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reloaded: reloaded,
+		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r), handshakes: limits.NewHandshakeMetrics(r),
 	}
 }
 
@@ -71,4 +68,34 @@ func (m *metrics) observeMemory(v *limits.Valve) {
 				"but system callers get 429, from 92 % the callers that hold the most lose connections and watches.",
 		}, func() float64 { _, limit := v.State(); return float64(limit) }),
 	)
+}
+
+// reloadMetrics are the metrics of reloads of the configuration file.
+type reloadMetrics struct {
+	total      *prometheus.CounterVec
+	successful prometheus.Gauge
+}
+
+func newReloadMetrics(r prometheus.Registerer) *reloadMetrics {
+	m := &reloadMetrics{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_config_reload_total",
+			Help: `Reloads of the configuration file: "succeeded", "invalid" or "needs-restart".`,
+		}, []string{"result"}),
+		successful: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "sluice_config_last_reload_successful", Help: "1 if Sluice runs by the present configuration file.",
+		}),
+	}
+	m.successful.Set(1)
+	r.MustRegister(m.total, m.successful)
+	return m
+}
+
+// count counts a reload by its result.
+func (m *reloadMetrics) count(result string) {
+	m.total.WithLabelValues(result).Inc()
+	m.successful.Set(0)
+	if result == reloadSucceeded {
+		m.successful.Set(1)
+	}
 }

@@ -30,7 +30,7 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 	log = log.Named("connect")
 	o := connect.Options{
 		Hosts: c.proxyHosts(file), Limits: file.Limits,
-		Memory: c.memory, Log: log, Metrics: metrics.connect,
+		Memory: c.memory, Handshakes: metrics.handshakes, Log: log, Metrics: metrics.connect,
 	}
 	p := &explicitProxy{Proxy: connect.New(o)}
 	if pair := file.Proxy.TLS; pair.CertFile != "" {

@@ -15,6 +15,13 @@ import (
 	"sluice/config/files"
 )
 
+// The results of a reload, as they stand in the metric.
+const (
+	reloadSucceeded = "succeeded"
+	reloadInvalid   = "invalid"       // the file has problems
+	reloadRefused   = "needs-restart" // a field has changed that cannot change while Sluice runs
+)
+
 // reloader applies changes of the configuration file while Sluice runs. A file is applied as a whole or
 // not at all, so that Sluice always runs by one version of it.
 type reloader struct {
@@ -22,7 +29,7 @@ type reloader struct {
 	load    func() (*config.File, error) // the file with flags and defaults, without problems
 	apply   func(*config.File)
 	log     *zap.Logger
-	latest  interface{ Set(float64) } // 1 if the process runs by the present file, else 0
+	metrics *reloadMetrics
 	running atomic.Pointer[config.File]
 	files   *files.Files // nil if there is no file
 	hangup  chan os.Signal
@@ -70,19 +77,19 @@ func (r *reloader) reload() {
 	}
 	file, err := r.load()
 	if err != nil {
-		r.latest.Set(0)
+		r.metrics.count(reloadInvalid)
 		r.log.Error("configuration not reloaded", zap.Error(err))
 		return
 	}
 	live, restart := config.Changes(r.running.Load(), file)
 	if len(restart) > 0 {
-		r.latest.Set(0)
+		r.metrics.count(reloadRefused)
 		r.log.Error("configuration not reloaded, a restart is needed", zap.Strings("fields", restart), zap.Strings("not_applied", live))
 		return
 	}
 	r.apply(file)
 	r.running.Store(file)
-	r.latest.Set(1)
+	r.metrics.count(reloadSucceeded)
 	r.log.Info("configuration reloaded", zap.Strings("fields", live))
 }
 

@@ -27,9 +27,8 @@ const configHead = "apiVersion: sluice/v1alpha1\nkind: Configuration\n"
 type reloading struct {
 	*testing.T
 	*reloader
-	applied    []*config.File
-	successful prometheus.Gauge
-	logs       *observer.ObservedLogs
+	applied []*config.File
+	logs    *observer.ObservedLogs
 }
 
 func newReloading(t *testing.T, path string) *reloading {
@@ -38,8 +37,7 @@ func newReloading(t *testing.T, path string) *reloading {
 	var f flags
 	r.reloader = newReloader(path, func() (*config.File, error) { f.config = path; return f.file(serveCommand().Flags()) })
 	t.Cleanup(func() { signal.Stop(r.hangup) })
-	r.successful = prometheus.NewGauge(prometheus.GaugeOpts{})
-	r.log, r.latest = zap.New(core), r.successful
+	r.log, r.metrics = zap.New(core), newReloadMetrics(prometheus.NewRegistry())
 	r.apply = func(file *config.File) { r.applied = append(r.applied, file) }
 	file, err := r.load()
 	if err != nil {
@@ -49,14 +47,22 @@ func newReloading(t *testing.T, path string) *reloading {
 	return r
 }
 
-// after reloads a text, once, and checks whether the process runs by it, how often one was applied, and the line of the log.
-func (r *reloading) after(text string, successful float64, applied int, logged string) {
+// after checks the result of one reload of a text, how often one was applied, and what was logged.
+func (r *reloading) after(text, result string, applied int, logged string) {
 	r.Helper()
 	overwrite(r.T, r.path, text)
+	before := testutil.ToFloat64(r.metrics.total.WithLabelValues(result))
 	for range 4 { // a file is tried once
 		r.poll()
 	}
-	if got := testutil.ToFloat64(r.successful); got != successful {
+	if n := testutil.ToFloat64(r.metrics.total.WithLabelValues(result)) - before; n != 1 {
+		r.Errorf("%s: %v reloads with result %s, want one", text, n, result)
+	}
+	successful := 0.0
+	if result == reloadSucceeded {
+		successful = 1
+	}
+	if got := testutil.ToFloat64(r.metrics.successful); got != successful {
 		r.Errorf("%s: sluice_config_last_reload_successful is %v", text, got)
 	}
 	lines := r.logs.TakeAll()
@@ -71,14 +77,14 @@ func TestReloadAppliesAFileAsAWholeOrNotAtAll(t *testing.T) {
 	if lines := r.logs.TakeAll(); len(lines) > 0 {
 		t.Errorf("an unchanged file: %v", lines)
 	}
-	r.after(configHead+"log: {level: debug}\n", 1, 1, "log.level")
-	r.after(configHead+"log: {level: loud}\n", 0, 1, "sluice.yaml:3:14: log.level")
-	r.after(configHead+"log: {level: warn}\nlisten: 127.0.0.1:1\n", 0, 1, "listen")
+	r.after(configHead+"log: {level: debug}\n", reloadSucceeded, 1, "log.level")
+	r.after(configHead+"log: {level: loud}\n", reloadInvalid, 1, "sluice.yaml:3:14: log.level")
+	r.after(configHead+"log: {level: warn}\nlisten: 127.0.0.1:1\n", reloadRefused, 1, "listen")
 	if got := r.running.Load().Log.Level; got != "debug" {
 		t.Errorf("runs by log level %s", got)
 	}
-	r.after(configHead+"log: {level: warn}\n", 1, 2, "log.level")
-	r.after(configHead+"log: {level: warn} # a comment\n", 1, 3, "configuration reloaded")
+	r.after(configHead+"log: {level: warn}\n", reloadSucceeded, 2, "log.level")
+	r.after(configHead+"log: {level: warn} # a comment\n", reloadSucceeded, 3, "configuration reloaded")
 	if err := os.Remove(r.path); err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func serve(ctx context.Context, r *reloader) error {
 		return err
 	}
 	c.logLevel, c.reloader = level, r
-	r.apply, r.log, r.latest = c.reload, log.Named("config"), metrics.reloaded
+	r.apply, r.log, r.metrics = c.reload, log.Named("config"), metrics.reload
 	r.running.Store(file)
 	defer c.upstream.Close()
 	if limit > 0 {
@@ -129,7 +129,7 @@ func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 	}
 	server.TLSConfig = c.adminTLS.Clone()
 	l = limits.Listen(l, limits.ListenerOptions{
-		TLS: c.adminTLS, Memory: c.memory, HandshakeTimeout: server.ReadHeaderTimeout, Failed: limits.LogFailed(log),
+		TLS: c.adminTLS, Memory: c.memory, HandshakeTimeout: server.ReadHeaderTimeout, Failed: c.handshakes.Failed("admin", log),
 	})
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

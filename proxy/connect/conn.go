@@ -5,22 +5,32 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/http"
+	"time"
 )
 
-// earlyConn is a connection whose client sent its first bytes right after its CONNECT.
+// hijacker is an http.ResponseWriter whose Hijack keeps the bytes that a client sent right after its
+// CONNECT: goproxy drops the buffer that they are in.
+type hijacker struct{ http.ResponseWriter }
+
+// Hijack implements http.Hijacker.
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	if n := rw.Reader.Buffered(); n > 0 {
+		early, _ := rw.Reader.Peek(n) // cannot fail: they are buffered
+		conn = &earlyConn{Conn: conn, early: bytes.NewReader(bytes.Clone(early))}
+	}
+	// For the refusals that goproxy writes. An accepted connection gets another.
+	return conn, rw, conn.SetWriteDeadline(time.Now().Add(replyTimeout))
+}
+
+// earlyConn is a connection that is read from a buffer first.
 type earlyConn struct {
 	net.Conn
 	early *bytes.Reader
-}
-
-// withEarly returns a connection that is read from the buffered bytes first.
-func withEarly(conn net.Conn, buffered *bufio.Reader) net.Conn {
-	n := buffered.Buffered()
-	if n == 0 {
-		return conn
-	}
-	early, _ := buffered.Peek(n) // cannot fail: they are buffered
-	return &earlyConn{Conn: conn, early: bytes.NewReader(early)}
 }
 
 // Read implements net.Conn.

@@ -1,11 +1,13 @@
 package connect
 
 import (
-	"io"
+	"context"
+	"errors"
+	"net"
 	"net/http"
 	"sync"
-	"time"
 
+	"github.com/elazarl/goproxy"
 	"go.uber.org/zap"
 
 	"sluice/config"
@@ -20,48 +22,61 @@ type Options struct {
 	// Limits are the limits of the API listener; of them ReadHeaderTimeout and IdleTimeout apply.
 	Limits config.Limits
 	// Memory counts the connections.
-	Memory  *limits.Memory
-	Log     *zap.Logger
-	Metrics *Metrics
+	Memory *limits.Memory
+	// Handshakes counts the TLS handshakes that fail; nil counts none.
+	Handshakes *limits.HandshakeMetrics
+	Log        *zap.Logger
+	Metrics    *Metrics
 }
 
 // Proxy is an HTTP proxy to the API. Its methods can be called concurrently.
 type Proxy struct {
 	options  Options
+	hosts    map[config.Destination]bool
+	handler  *goproxy.ProxyHttpServer
 	refusals *zap.Logger
 	api      *accept.Listener // of Merge, which gets the intercepted connections
 	requests sync.WaitGroup   // includes those whose connection http.Server does not track any more
 }
 
 // New returns a Proxy.
-func New(o Options) *Proxy { return &Proxy{options: o, refusals: limits.Sampled(o.Log)} }
+func New(o Options) *Proxy {
+	p := &Proxy{
+		options: o, hosts: map[config.Destination]bool{},
+		refusals: limits.Sampled(o.Log),
+	}
+	for _, d := range o.Hosts {
+		p.hosts[d] = true
+	}
+	p.handler = goproxy.NewProxyHttpServer()
+	p.handler.Logger = logger{o.Log}
+	p.handler.ConnectDial = nil
+	p.handler.Tr = &http.Transport{DialContext: neverDial}
+	p.handler.NonproxyHandler = http.HandlerFunc(p.misdirected)
+	p.handler.OnRequest().DoFunc(p.refusePlain)
+	p.handler.OnRequest().HandleConnectFunc(p.connect)
+	return p
+}
 
-// replyTimeout is the time for a client to accept the short reply to its CONNECT.
-const replyTimeout = 10 * time.Second
+// neverDial keeps goproxy from connecting anywhere, should one of its paths be reached.
+func neverDial(context.Context, string, string) (net.Conn, error) {
+	return nil, errors.New("the proxy forwards no plain requests")
+}
 
-// ServeHTTP implements http.Handler. It answers every request that arrives at the listener: it hands the connection of a
-// CONNECT to the server of the API, or refuses the request.
+// ServeHTTP implements http.Handler. It answers every request that arrives at the listener.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.requests.Add(1)
 	defer p.requests.Done()
-	if refusal := p.check(r); refusal != nil {
-		p.refused(r, refusal.decision)
-		refusal.write(w, r)
-		return
+	if r.Method == http.MethodConnect {
+		w = hijacker{w}
 	}
-	conn, rw, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return // not reached: the server speaks HTTP/1.1
-	}
-	_ = conn.SetWriteDeadline(time.Now().Add(replyTimeout))
-	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		_ = conn.Close()
-		return
-	}
-	_ = conn.SetWriteDeadline(time.Time{}) // the server of the API sets its own
-	if p.api.Hand(withEarly(conn, rw.Reader)) {
-		p.options.Metrics.connections.WithLabelValues(decisionIntercepted).Inc()
-	} else {
-		p.refused(r, decisionShuttingDown)
-	}
+	p.handler.ServeHTTP(w, r)
+}
+
+// logger writes the few messages of goproxy, of failed writes to clients, to the log.
+type logger struct{ *zap.Logger }
+
+// Printf implements goproxy.Logger.
+func (l logger) Printf(format string, _ ...any) {
+	l.Debug("message of the proxy library", zap.String("format", format)) // the values may come from a client
 }

@@ -24,7 +24,7 @@ func (p *Proxy) Serve(l net.Listener, config *tls.Config) error {
 	go func() {
 		failed <- server.Serve(limits.Listen(l, limits.ListenerOptions{
 			TLS: config, Memory: p.options.Memory, HandshakeTimeout: server.ReadHeaderTimeout,
-			Failed: limits.LogFailed(p.options.Log),
+			Failed: p.options.Handshakes.Failed("proxy", p.options.Log),
 		}))
 	}()
 	var err error

@@ -19,10 +19,13 @@ func Sampled(log *zap.Logger) *zap.Logger {
 	}))
 }
 
-// LogFailed returns a function that logs failed handshakes, for ListenerOptions.
-func LogFailed(log *zap.Logger) func(c net.Conn, err error) {
+// Failed returns a function that counts and logs the failures of a listener. Nil HandshakeMetrics only log them.
+func (m *HandshakeMetrics) Failed(listener string, log *zap.Logger) func(c net.Conn, err error) {
 	failures := Sampled(log)
 	return func(c net.Conn, err error) {
+		if m != nil {
+			m.errors.WithLabelValues(listener).Inc()
+		}
 		failures.Info("TLS handshake failed", zap.Stringer("remote", c.RemoteAddr()), zap.Error(err))
 	}
 }

@@ -15,11 +15,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -34,8 +35,8 @@ type gate struct {
 	*Listener
 	network *proxytest.Listener
 	log     *observer.ObservedLogs
-	failed  atomic.Int32 // handshakes
-	client  *tls.Config  // which accepts any certificate
+	metrics *HandshakeMetrics
+	client  *tls.Config // which accepts any certificate
 }
 
 const handshakeTimeout = 5 * time.Second
@@ -47,19 +48,15 @@ func shake(t *testing.T, test func(t *testing.T, g *gate)) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		g := &gate{
-			network: proxytest.NewListener(), log: logs,
+			network: proxytest.NewListener(), log: logs, metrics: NewHandshakeMetrics(prometheus.NewRegistry()),
 			client: &tls.Config{InsecureSkipVerify: true},
 		}
-		logFailed := LogFailed(zap.New(core))
 		g.Listener = Listen(g.network, ListenerOptions{
 			TLS: &tls.Config{
 				ClientAuth:     tls.RequestClientCert,
 				GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil },
 			},
-			HandshakeTimeout: handshakeTimeout, Memory: NewMemory(1<<30, 1<<20), Failed: func(c net.Conn, err error) {
-				g.failed.Add(1)
-				logFailed(c, err)
-			},
+			HandshakeTimeout: handshakeTimeout, Memory: NewMemory(1<<30, 1<<20), Failed: g.metrics.Failed("api", zap.New(core)),
 		})
 		test(t, g)
 		_ = g.Listener.Close()
@@ -75,7 +72,7 @@ func (g *gate) connect(t *testing.T) net.Conn {
 
 // failures returns how many failures are counted.
 func (g *gate) failures() int {
-	return int(g.failed.Load())
+	return int(testutil.ToFloat64(g.metrics.errors.WithLabelValues("api")))
 }
 
 // certificate returns a certificate with a number of names and an extension, whose length is in bytes.
@@ -217,7 +214,7 @@ func TestCloseEndsHandshakesAndClosesWhatNobodyAccepts(t *testing.T) {
 			t.Errorf("accept: %v", err)
 		}
 		synctest.Wait()
-		if n := g.failures(); n > 0 {
+		if n := testutil.CollectAndCount(g.metrics.errors); n > 0 {
 			t.Errorf("counted %d", n)
 		}
 	})

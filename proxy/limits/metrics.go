@@ -45,3 +45,16 @@ func (m *Memory) ledgers() map[string]*Ledger {
 func (m *Memory) Heaviest(ledger string) string { return m.ledgers()[ledger].Usage().Heaviest }
 
 var _ prometheus.Collector = (*Memory)(nil)
+
+// HandshakeMetrics are the metrics of the TLS handshakes at all listeners.
+type HandshakeMetrics struct{ errors *prometheus.CounterVec }
+
+// NewHandshakeMetrics registers the metrics with r.
+func NewHandshakeMetrics(r prometheus.Registerer) *HandshakeMetrics {
+	m := &HandshakeMetrics{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sluice_tls_handshake_errors_total",
+		Help: `TLS handshakes of clients that failed, at the listener "api", "admin" or "proxy". The log says why.`,
+	}, []string{"listener"})}
+	r.MustRegister(m.errors)
+	return m
+}
