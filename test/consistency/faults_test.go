@@ -2,6 +2,7 @@ package consistency
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -31,16 +32,17 @@ var faults = []struct {
 	name              string
 	begin             func(f *faultInjector)
 	shortest, longest time.Duration
+	silent            bool // no byte of the apiserver arrives
 }{
-	{"all connections are cut", func(f *faultInjector) { f.link.Cut(1) }, 0, 0},
-	{"some connections are cut", func(f *faultInjector) { f.link.Cut(f.rnd.Float64()) }, 0, 0},
-	{"connections are refused", func(f *faultInjector) { f.link.Refuse(true); f.link.Cut(1) }, 300 * time.Millisecond, 2 * time.Second},
-	{"connections stall", func(f *faultInjector) { f.link.Stall(true) }, 300 * time.Millisecond, 2500 * time.Millisecond},
-	{"connections are slow", (*faultInjector).slow, time.Second, 3 * time.Second},
-	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second},
-	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second},
-	{"the apiserver stops", (*faultInjector).stop, 300 * time.Millisecond, 2 * time.Second},
-	{"the apiserver is killed", (*faultInjector).kill, 0, time.Second},
+	{"all connections are cut", func(f *faultInjector) { f.link.Cut(1) }, 0, 0, false},
+	{"some connections are cut", func(f *faultInjector) { f.link.Cut(f.rnd.Float64()) }, 0, 0, false},
+	{"connections are refused", func(f *faultInjector) { f.link.Refuse() }, 300 * time.Millisecond, 2 * time.Second, true},
+	{"connections stall", func(f *faultInjector) { f.link.Delay(math.MaxInt64) }, 300 * time.Millisecond, 2500 * time.Millisecond, true},
+	{"connections are slow", (*faultInjector).slow, time.Second, 3 * time.Second, false},
+	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second, false},
+	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second, false},
+	{"the apiserver stops", (*faultInjector).stop, 300 * time.Millisecond, 2 * time.Second, false},
+	{"the apiserver is killed", (*faultInjector).kill, 0, time.Second, false},
 }
 
 // Lag and delay between faults. On a perfect connection, a gateway without a consistent-read fence
@@ -69,11 +71,18 @@ func (f *faultInjector) run(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			f.note(faults[n].name)
-			faults[n].begin(f)
-			wait(context.WithoutCancel(ctx), between(f.rnd, faults[n].shortest, faults[n].longest))
+			fault := faults[n]
+			f.note(fault.name)
+			fault.begin(f)
+			half := between(f.rnd, fault.shortest, fault.longest) / 2
+			wait(context.WithoutCancel(ctx), half)
+			arrived := f.link.Answered.Load()
+			wait(context.WithoutCancel(ctx), half)
+			if n := f.link.Answered.Load() - arrived; fault.silent && n > 0 {
+				f.t.Errorf("%d bytes of the apiserver arrive although %s", n, fault.name)
+			}
 			f.restore()
-			f.note("end of: " + faults[n].name)
+			f.note("end of: " + fault.name)
 		}
 	}
 }

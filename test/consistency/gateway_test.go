@@ -21,7 +21,7 @@ type gateway struct {
 func startGateway(t *testing.T, config string) *gateway {
 	t.Helper()
 	g := &gateway{lag: &wire.Lag{}}
-	_, through := g.lag.Front(t, controlPlane.RESTConfig("sluice"))
+	through := g.lag.Front(t, controlPlane.RESTConfig("sluice"))
 	g.link, through = wire.StartLink(t, through)
 	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Config: config, Upstream: through})
 	return g

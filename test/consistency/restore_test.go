@@ -67,8 +67,7 @@ func (d *discardedHistory) make(t *testing.T, e *execution) {
 			return err
 		})
 	}
-	e.gateway.link.Refuse(true)
-	e.gateway.link.Cut(1)
+	e.gateway.link.Refuse()
 	restore()
 	page, _, err := wl.groundTruth.server.list(t.Context(), wl.path("", ""), url.Values{}, false)
 	if err != nil {

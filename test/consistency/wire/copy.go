@@ -11,6 +11,8 @@ const (
 	chunkSize = 16 << 10
 	// queueLength bounds the chunks that wait. Then the source is blocked, as by a full socket.
 	queueLength = 256
+	// poll is how often a chunk that waits looks whether the delay has changed.
+	poll = 5 * time.Millisecond
 )
 
 // chunk is a part of a stream and the time when it was read.
@@ -19,8 +21,8 @@ type chunk struct {
 	read time.Time
 }
 
-// copyLater copies each chunk once a delay has passed since it was read. The caller ends src with ctx.
-func copyLater(ctx context.Context, dst io.Writer, src io.Reader, delay func() time.Duration) (err error) {
+// copyLater writes each chunk once a delay has passed since it was read. The caller ends src with ctx.
+func copyLater(ctx context.Context, write func([]byte) (int, error), src io.Reader, delay func() time.Duration) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	chunks := make(chan chunk, queueLength)
@@ -40,25 +42,16 @@ func copyLater(ctx context.Context, dst io.Writer, src io.Reader, delay func() t
 		}
 	}()
 	for c := range chunks {
-		if err = sleep(ctx, time.Until(c.read.Add(delay()))); err == nil {
-			_, err = dst.Write(c.data)
+		for left := delay() - time.Since(c.read); left > 0; left = delay() - time.Since(c.read) {
+			select {
+			case <-time.After(min(left, poll)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-		if err != nil {
+		if _, err := write(c.data); err != nil {
 			return err
 		}
 	}
 	return end
-}
-
-// sleep waits for d or the end of the context.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

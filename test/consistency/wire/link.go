@@ -19,13 +19,12 @@ type Link struct {
 
 	target   string
 	listener net.Listener
-	stalled  atomic.Bool
-	refuse   atomic.Bool
 	delay    atomic.Int64 // time.Duration
 	running  sync.WaitGroup
 
-	mu    sync.Mutex // guards conns
-	conns map[*conn]struct{}
+	mu     sync.Mutex // guards the fields below
+	refuse bool
+	conns  map[*conn]struct{}
 }
 
 // StartLink starts a link to the server of a configuration, until the test ends. It returns the configuration of its clients,
@@ -38,33 +37,26 @@ func StartLink(t testing.TB, to *rest.Config) (*Link, *rest.Config) {
 	}
 	l := &Link{target: strings.TrimPrefix(to.Host, "https://"), listener: listener, conns: map[*conn]struct{}{}}
 	l.running.Go(l.run)
-	t.Cleanup(func() { l.close(); l.running.Wait() })
+	t.Cleanup(func() {
+		l.listener.Close()
+		l.Refuse()
+		l.running.Wait()
+	})
 	through := rest.CopyConfig(to)
 	through.Host = "https://" + listener.Addr().String()
 	return l, through
 }
 
-// run forwards connections until close is called.
+// run forwards connections until the listener is closed.
 func (l *Link) run() {
 	for {
 		client, err := l.listener.Accept()
 		if err != nil {
 			return
 		}
-		if l.refuse.Load() {
-			reset(client)
-			continue
-		}
 		l.Accepted.Add(1)
 		l.running.Go(func() { l.forward(client) })
 	}
-}
-
-// close stops the link and resets its connections.
-func (l *Link) close() {
-	l.listener.Close()
-	l.Refuse(true)
-	l.Cut(1)
 }
 
 // Cut resets a share of the connections, between 0 and 1, and at least one connection.
@@ -90,19 +82,24 @@ func (l *Link) Abandon() {
 	}
 }
 
-// Refuse resets new connections, or accepts them again.
-func (l *Link) Refuse(refuse bool) { l.refuse.Store(refuse) }
+// Refuse resets all connections, and new ones.
+func (l *Link) Refuse() {
+	l.setRefuse(true)
+	l.Cut(1)
+}
 
-// Stall holds all bytes in both directions, or releases them.
-func (l *Link) Stall(stall bool) { l.stalled.Store(stall) }
+func (l *Link) setRefuse(refuse bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refuse = refuse
+}
 
-// Delay delays each byte.
+// Delay delays each byte, also those on their way.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Restore ends refusal, stall and delay.
+// Restore ends refusal and delay.
 func (l *Link) Restore() {
-	l.Refuse(false)
-	l.Stall(false)
+	l.setRefuse(false)
 	l.Delay(0)
 }
 
@@ -110,18 +107,17 @@ func (l *Link) Restore() {
 func (l *Link) forward(client net.Conn) {
 	ctx, cut := context.WithCancel(context.Background())
 	defer cut()
+	context.AfterFunc(ctx, func() { reset(client) })
 	c := &conn{cut: cut}
 	if !l.enter(c) {
-		reset(client)
 		return
 	}
 	defer l.leave(c)
 	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", l.target)
 	if err != nil {
-		reset(client)
 		return
 	}
-	context.AfterFunc(ctx, func() { reset(client); reset(server) })
+	context.AfterFunc(ctx, func() { reset(server) })
 	var both sync.WaitGroup
 	both.Go(func() { defer cut(); l.pump(ctx, c, client, server, new(atomic.Int64)) })
 	both.Go(func() { defer cut(); l.pump(ctx, c, server, client, &l.Answered) })
@@ -138,8 +134,10 @@ type conn struct {
 func (l *Link) enter(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conns[c] = struct{}{}
-	return !l.refuse.Load()
+	if !l.refuse {
+		l.conns[c] = struct{}{}
+	}
+	return !l.refuse
 }
 
 func (l *Link) leave(c *conn) {
@@ -148,30 +146,16 @@ func (l *Link) leave(c *conn) {
 	delete(l.conns, c)
 }
 
-// stallPoll is how often a connection that is stalled looks whether it still is.
-const stallPoll = 5 * time.Millisecond
-
 // pump forwards the bytes of one direction, and counts them.
 func (l *Link) pump(ctx context.Context, c *conn, src, dst net.Conn, sum *atomic.Int64) {
-	_ = copyLater(ctx, writer(func(p []byte) (int, error) {
-		for l.stalled.Load() {
-			if err := sleep(ctx, stallPoll); err != nil {
-				return 0, err
-			}
-		}
+	_ = copyLater(ctx, func(p []byte) (int, error) {
 		if c.abandoned.Load() {
 			return len(p), nil
 		}
 		sum.Add(int64(len(p)))
 		return dst.Write(p)
-	}), src, func() time.Duration { return time.Duration(l.delay.Load()) })
+	}, src, func() time.Duration { return time.Duration(l.delay.Load()) })
 }
-
-// writer is a function as an io.Writer.
-type writer func(p []byte) (int, error)
-
-// Write implements io.Writer.
-func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // reset closes a connection as a crash of the other side would.
 func reset(c net.Conn) {
