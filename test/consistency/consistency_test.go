@@ -61,15 +61,15 @@ func TestPromisesHoldUnderFaults(t *testing.T) {
 }
 
 // judge logs the summary, and fails the test with the violations.
-func (r *result) judge(t *testing.T) {
+func (wl *workload) judge(t *testing.T) {
 	t.Helper()
-	t.Log(r.summary())
-	for n, v := range r.violations {
+	t.Log(wl.summary())
+	for n, v := range wl.violations {
 		if n == maxPrinted {
-			t.Errorf("%s: and %d more", r.plural, len(r.violations)-n)
+			t.Errorf("%s: and %d more", wl.plural, len(wl.violations)-n)
 			break
 		}
-		t.Errorf("-consistency.seed=%d: %s: %s", *seed, r.plural, v)
+		t.Errorf("-consistency.seed=%d: %s: %s", *seed, wl.plural, v)
 	}
 }
 
@@ -84,9 +84,10 @@ func (wl *workload) shortage(load int) error {
 	wl.recorder.mu.Lock()
 	defer wl.recorder.mu.Unlock()
 	var short []error
-	for kind, tally := range wl.recorder.tallies {
-		if min := minCachedShare[kind]; load == busyBuiltin && tally.answers > 0 && tally.share() < min {
-			short = append(short, fmt.Errorf("%s: %s: %d of %d answers came from the cache, less than %.0f%%", wl.plural, kind, tally.cached, tally.answers, 100*min))
+	for kind, results := range wl.recorder.tallies {
+		answers, cached := results.ofSluice()
+		if min := minCachedShare[kind]; load == busyBuiltin && float64(cached) < min*float64(answers) {
+			short = append(short, fmt.Errorf("%s: %s: %d of %d answers came from the cache, less than %.0f%%", wl.plural, kind, cached, answers, 100*min))
 		}
 	}
 	return errors.Join(short...)
@@ -95,11 +96,11 @@ func (wl *workload) shortage(load int) error {
 // checkGone checks that no watcher received 410 Gone more often than the apiserver lost the history
 // of its watch cache: by a restart, or because it began the cache anew, as it does on a loaded
 // machine when etcd has lost its leader.
-func (r *result) checkGone(t *testing.T, losses int) {
+func (wl *workload) checkGone(t *testing.T, losses int) {
 	t.Helper()
-	for _, w := range r.watchers {
+	for _, w := range wl.watchers {
 		if w.gone > losses && w.scope.Namespaces == "" { // a watch of some namespaces does not pass where Sluice has lost its history
-			t.Errorf("%s: %s received 410 Gone %d times, the apiserver lost its history %d times at most", r.plural, w.name, w.gone, losses)
+			t.Errorf("%s: %s received 410 Gone %d times, the apiserver lost its history %d times at most", wl.plural, w.name, w.gone, losses)
 		}
 	}
 }

@@ -14,17 +14,9 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// list is a list of any resource.
-type list struct {
-	metav1.TypeMeta
-	metav1.ListMeta `json:"metadata"`
-
-	Items []json.RawMessage
-}
-
 // decodeList decodes a page and its continue token.
 func decodeList(body []byte) (page history.Page, next string, err error) {
-	var l list
+	var l metav1.List
 	if err := json.Unmarshal(body, &l); err != nil {
 		return page, "", fmt.Errorf("list: %w", err)
 	}
@@ -35,7 +27,7 @@ func decodeList(body []byte) (page history.Page, next string, err error) {
 		return page, "", fmt.Errorf("resourceVersion of a list: %w", err)
 	}
 	for _, raw := range l.Items {
-		o, err := object(raw)
+		o, err := object(raw.Raw)
 		if err != nil {
 			return page, "", err
 		}
@@ -86,29 +78,23 @@ func decodeObject(raw []byte) (*history.Object, error) {
 	}, nil
 }
 
-// event is one frame of a watch.
-type event struct {
-	Type   history.Type
-	Object json.RawMessage
-}
-
-// item decodes an event; end reports whether it ends the initial events. An ERROR event is returned
+// decodeEvent decodes an event; end reports whether it ends the initial events. An ERROR event is returned
 // as an error.
-func (e *event) item() (item history.Item, end bool, err error) {
-	item.Type = e.Type
-	switch e.Type {
+func decodeEvent(e metav1.WatchEvent) (item history.Item, end bool, err error) {
+	item.Type = history.Type(e.Type)
+	switch item.Type {
 	case history.Added, history.Modified, history.Deleted:
-		if item.Object, err = object(e.Object); err == nil {
+		if item.Object, err = object(e.Object.Raw); err == nil {
 			item.Version = item.Object.Version
 		}
 	case history.Bookmark:
 		var o metav1.PartialObjectMetadata
-		if err = json.Unmarshal(e.Object, &o); err == nil {
+		if err = json.Unmarshal(e.Object.Raw, &o); err == nil {
 			item.Version, err = strconv.ParseUint(o.ResourceVersion, 10, 64)
 		}
 		end = o.Annotations[metav1.InitialEventsAnnotationKey] == "true"
 	case "ERROR":
-		err = newStatusError(0, e.Object)
+		err = newStatusError(0, e.Object.Raw)
 	default:
 		err = fmt.Errorf("event of type %q", e.Type)
 	}

@@ -52,7 +52,7 @@ func (g *groundTruth) run(ctx context.Context) {
 }
 
 func (g *groundTruth) begin(ctx context.Context) error {
-	page, _, err := g.list(ctx, "", 0)
+	page, err := g.list(ctx, "", 0)
 	if err != nil {
 		return err
 	}
@@ -66,15 +66,15 @@ func (g *groundTruth) begin(ctx context.Context) error {
 
 // list returns the state at a version, or with 0 the most recent state. It retries until the
 // request succeeds.
-func (g *groundTruth) list(ctx context.Context, namespace string, version uint64) (page history.Page, next string, err error) {
+func (g *groundTruth) list(ctx context.Context, namespace string, version uint64) (page history.Page, err error) {
 	query := url.Values{}
 	if version > 0 {
 		query = url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}, "resourceVersionMatch": {"Exact"}}
 	}
 	for {
-		page, next, err = g.server.list(ctx, g.path(namespace, ""), query, false)
+		page, _, err = g.server.list(ctx, g.path(namespace, ""), query, false)
 		if err == nil || gone(err) || ctx.Err() != nil {
-			return page, next, err
+			return page, err
 		}
 		wait(ctx, 50*time.Millisecond)
 	}
@@ -127,7 +127,7 @@ func (g *groundTruth) reachedVersion() uint64 {
 
 // repair completes the log up to the current version, version by version.
 func (g *groundTruth) repair(ctx context.Context) error {
-	now, _, err := g.list(ctx, "", 0)
+	now, err := g.list(ctx, "", 0)
 	if err != nil {
 		return err
 	}
@@ -136,14 +136,17 @@ func (g *groundTruth) repair(ctx context.Context) error {
 			return err
 		}
 	}
-	return g.verify(now)
+	if changes := g.changes("", now); len(changes) > 0 {
+		return fmt.Errorf("%w: the list at %d has %v", errGroundTruth, now.Version, changes)
+	}
+	return nil
 }
 
 // repairVersion adds the event of one version, if there is one.
 func (g *groundTruth) repairVersion(ctx context.Context, version uint64) error {
 	var changes []history.Event
 	for _, namespace := range g.namespaces {
-		page, _, err := g.list(ctx, namespace, version)
+		page, err := g.list(ctx, namespace, version)
 		if gone(err) {
 			return fmt.Errorf("%w: version %d is gone", errGroundTruth, version)
 		}
@@ -159,12 +162,12 @@ func (g *groundTruth) repairVersion(ctx context.Context, version uint64) error {
 	return nil
 }
 
-// changes returns the events that lead from the state of the log to a list of one namespace.
+// changes returns the events that lead from the state of the log to a list of one namespace, or with "" of all.
 func (g *groundTruth) changes(namespace string, page history.Page) []history.Event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	before := maps.Clone(g.objects)
-	maps.DeleteFunc(before, func(_ string, o *history.Object) bool { return o.Namespace() != namespace })
+	maps.DeleteFunc(before, func(_ string, o *history.Object) bool { return namespace != "" && o.Namespace() != namespace })
 	var changes []history.Event
 	for _, o := range page.Items {
 		switch old := before[o.Key]; {
@@ -179,20 +182,6 @@ func (g *groundTruth) changes(namespace string, page history.Page) []history.Eve
 		changes = append(changes, history.Event{Type: history.Deleted, Version: page.Version, Object: old.WithVersion(page.Version)})
 	}
 	return changes
-}
-
-// verify compares the state of the log with a list.
-func (g *groundTruth) verify(now history.Page) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	same := len(now.Items) == len(g.objects) && !slices.ContainsFunc(now.Items, func(o *history.Object) bool {
-		have := g.objects[o.Key]
-		return have == nil || have.Version != o.Version
-	})
-	if !same {
-		return fmt.Errorf("%w: differs from the list at %d", errGroundTruth, now.Version)
-	}
-	return nil
 }
 
 // await waits until the log is complete up to a version.

@@ -16,28 +16,25 @@ type recorder struct {
 	nextWrite chan struct{} // closed when the next write is acknowledged
 	newest    uint64        // highest acknowledged version
 	observed  []uint64      // versions of lists and acknowledgements, newest last
-	tallies   map[string]*tally
+	tallies   map[string]tally
 }
 
 func newRecorder(clock *history.Clock) *recorder {
-	return &recorder{clock: clock, nextWrite: make(chan struct{}), tallies: map[string]*tally{}}
+	return &recorder{clock: clock, nextWrite: make(chan struct{}), tallies: map[string]tally{}}
 }
 
-func (r *recorder) tally(kind string) *tally {
-	t := r.tallies[kind]
-	if t == nil {
-		t = &tally{sources: map[string]int{}, failures: map[string]int{}}
-		r.tallies[kind] = t
+// count counts a result of a kind of read.
+func (r *recorder) count(kind, result string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tallies[kind] == nil {
+		r.tallies[kind] = tally{}
 	}
-	return t
+	r.tallies[kind][result]++
 }
 
 // failed counts a failed request.
-func (r *recorder) failed(kind string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tally(kind).failures[cause(err)]++
-}
+func (r *recorder) failed(kind string, err error) { r.count(kind, "failed: "+cause(err)) }
 
 // wrote records an acknowledged write and wakes the readers that wait for it.
 func (r *recorder) wrote(w history.Write) {
@@ -54,25 +51,26 @@ func (r *recorder) wrote(w history.Write) {
 
 // listed records a list in any form.
 func (r *recorder) listed(kind string, read history.Read) {
+	for _, p := range read.Pages {
+		r.count(kind, p.Source)
+	}
+	if n := len(read.Stream); n > 0 {
+		r.count(kind, read.Stream[n-1].Source)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Reads = append(r.history.Reads, read)
-	for _, p := range read.Pages {
-		r.tally(kind).answered(p.Source)
-	}
-	if n := len(read.Stream); n > 0 {
-		r.tally(kind).answered(read.Stream[n-1].Source)
-	} else {
+	if len(read.Pages) > 0 {
 		r.observed = append(r.observed, read.Pages[0].Version)
 	}
 }
 
 // got records a get.
 func (r *recorder) got(kind string, get history.Get) {
+	r.count(kind, get.Source)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Gets = append(r.history.Gets, get)
-	r.tally(kind).answered(get.Source)
 }
 
 // watched records a watch.
@@ -80,13 +78,6 @@ func (r *recorder) watched(w history.Watch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Watches = append(r.history.Watches, w)
-}
-
-// opened counts an opened watch.
-func (r *recorder) opened(kind, source string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tally(kind).answered(source)
 }
 
 // note records a fault.
@@ -136,7 +127,8 @@ func (r *recorder) cached() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range r.tallies {
-		n += t.cached
+		_, cached := t.ofSluice()
+		n += cached
 	}
 	return n
 }

@@ -56,19 +56,6 @@ func (r resource) body(name, color, text string) string {
 	if color != "" {
 		colored["color"] = color
 	}
-	return r.encode(name, colored, text)
-}
-
-// patch returns a merge patch with the same result as body.
-func (r resource) patch(name, color, text string) string {
-	colored := map[string]any{"color": color}
-	if color == "" {
-		colored["color"] = nil
-	}
-	return r.encode(name, colored, text)
-}
-
-func (r resource) encode(name string, colored map[string]any, text string) string {
 	o := map[string]any{
 		"apiVersion": r.apiVersion(), "kind": r.kind,
 		"metadata": map[string]any{"name": name, "labels": colored, "annotations": map[string]any{"text": text}},
@@ -94,7 +81,5 @@ func (r resource) define(t *testing.T) {
 		"selectableFields":[{"jsonPath":".spec.color"}],
 		"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
 			"color":{"type":"string"}}}}}}}]}}`, r.plural, r.group, r.kind)
-	if err := controlPlane.Create(t.Context(), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd); err != nil {
-		t.Fatal(err)
-	}
+	controlPlane.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
 }

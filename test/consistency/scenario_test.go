@@ -43,47 +43,35 @@ func (e *execution) note(text string) {
 	}
 }
 
-// result is the workload of one resource and the violations of its history.
-type result struct {
-	*workload
-	violations []history.Violation
-}
-
-// run executes the scenario and judges the histories.
-func (s scenario) run(t *testing.T) []result {
+// run executes the scenario, and returns the workloads with the violations of their histories.
+func (s scenario) run(t *testing.T) []*workload {
 	t.Helper()
 	createNamespaces(t, s.name)
 	e := &execution{scenario: s, gateway: startGateway(t, s.config)}
-	config := e.config(t)
+	config := e.gateway.RESTConfig("admin") // of the server that the clients read from
+	switch {
+	case e.front != nil:
+		config = e.front(t, e.gateway)
+	case *direct:
+		config = controlPlane.RESTConfig("admin")
+	}
 	for _, l := range s.loads {
 		if l.custom() {
 			l.define(t)
 		}
-		e.workloads = append(e.workloads, l.newWorkload(t, s.name, s.seed, &e.clock, sluiceName, config))
+		e.workloads = append(e.workloads, e.newWorkload(t, l, config))
 	}
 	if e.before != nil {
 		e.before(t, e)
 	}
 	e.runClients(t)
-	var results []result
 	for _, wl := range e.workloads {
 		h := &wl.recorder.history
 		h.Log = wl.groundTruth.snapshot()
-		results = append(results, result{wl, history.Check(h)})
+		wl.violations = history.Check(h)
 		wl.clear(t)
 	}
-	return results
-}
-
-// config returns the configuration of the server that the clients read from.
-func (e *execution) config(t *testing.T) *rest.Config {
-	switch {
-	case e.front != nil:
-		return e.front(t, e.gateway)
-	case *direct:
-		return controlPlane.RESTConfig("admin")
-	}
-	return e.gateway.RESTConfig("admin")
+	return e.workloads
 }
 
 // runClients runs all clients. It stops writers and readers first, and watchers once they have

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"sluice/test/consistency/history"
@@ -75,7 +76,11 @@ func (s *server) get(ctx context.Context, path string, query url.Values, compres
 		return nil, "", err
 	}
 	if a.Header.Get("Content-Encoding") == "gzip" {
-		if a.Body, err = unzip(a.Body); err != nil {
+		z, err := gzip.NewReader(bytes.NewReader(a.Body))
+		if err != nil {
+			return nil, "", err
+		}
+		if a.Body, err = io.ReadAll(z); err != nil {
 			return nil, "", err
 		}
 	}
@@ -83,14 +88,6 @@ func (s *server) get(ctx context.Context, path string, query url.Values, compres
 		return nil, s.source(a.Header), newStatusError(a.Status, a.Body)
 	}
 	return a.Body, s.source(a.Header), nil
-}
-
-func unzip(body []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(z)
 }
 
 // list requests one page.
@@ -134,11 +131,11 @@ func (s *server) watch(ctx context.Context, path string, query url.Values) (*eve
 
 // next returns the next event; end reports whether it ends the initial events.
 func (e *events) next() (item history.Item, end bool, err error) {
-	var ev event
-	if err := e.decoder.Decode(&ev); err != nil {
+	var event metav1.WatchEvent
+	if err := e.decoder.Decode(&event); err != nil {
 		return item, false, err
 	}
-	item, end, err = ev.item()
+	item, end, err = decodeEvent(event)
 	item.Source = e.source
 	return item, end, err
 }

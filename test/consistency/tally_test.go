@@ -15,23 +15,20 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// tally counts the results of one kind of read.
-type tally struct {
-	answers  int // from Sluice
-	cached   int // of these, from its cache
-	sources  map[string]int
-	failures map[string]int // failed requests, by cause
-}
+// tally counts the results of one kind of read, by the source of the answer or the cause of the failure.
+type tally map[string]int
 
-// answered counts an answer.
-func (t *tally) answered(source string) {
-	t.sources[source]++
-	if from, ours := strings.CutPrefix(source, sluiceName+": "); ours {
-		t.answers++
-		if from == "cache" || strings.HasPrefix(from, "cache;") {
-			t.cached++
+// ofSluice returns how many answers come from Sluice, and how many of these from its cache.
+func (t tally) ofSluice() (answers, cached int) {
+	for result, n := range t {
+		if from, ours := strings.CutPrefix(result, sluiceName+": "); ours {
+			answers += n
+			if strings.HasPrefix(from, "cache") {
+				cached += n
+			}
 		}
 	}
+	return answers, cached
 }
 
 // cause returns an error without the parts that differ each time.
@@ -67,20 +64,13 @@ func (wl *workload) summary() string {
 	fmt.Fprintf(&b, "%s: %d events, %d writes, %d lists, %d gets, %d watches with %d events, %d of them bookmarks\n",
 		wl.plural, len(h.Log.Events), len(h.Writes), len(h.Reads), len(h.Gets), len(h.Watches), items, bookmarks)
 	for _, kind := range slices.Sorted(maps.Keys(wl.recorder.tallies)) {
-		t := wl.recorder.tallies[kind]
-		fmt.Fprintf(&b, "%-26s %5d answers from Sluice, %3.0f%% of them cached; all: %s; failed: %s\n",
-			kind, t.answers, 100*t.share(), counts(t.sources), counts(t.failures))
+		results := wl.recorder.tallies[kind]
+		answers, cached := results.ofSluice()
+		fmt.Fprintf(&b, "%-26s %5d answers from Sluice, %5d of them cached; all: ", kind, answers, cached)
+		for _, result := range slices.Sorted(maps.Keys(results)) {
+			fmt.Fprintf(&b, "%d %s, ", results[result], result)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// share returns the share of Sluice's answers that were served from its cache.
-func (t *tally) share() float64 { return float64(t.cached) / float64(max(t.answers, 1)) }
-
-func counts(m map[string]int) string {
-	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
-	}
-	return strings.Join(parts, ", ")
 }

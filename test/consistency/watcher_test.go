@@ -125,7 +125,7 @@ func (w *watcher) follow(ctx context.Context, open *events) error {
 			open, err = w.open(ctx, w.resume())
 		}
 		if err == nil {
-			w.rec.opened(watchKind, open.source)
+			w.rec.count(watchKind, open.source)
 			err = w.read(open, stream)
 			open.close()
 			open = nil

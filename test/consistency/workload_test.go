@@ -34,7 +34,7 @@ func namespacesOf(name string) []string { return []string{name, name + "-b"} }
 
 func staticNamespace(name string) string { return name + "-still" }
 
-// workload is a load in execution: the clients of one resource and what they recorded.
+// workload is a load in execution: the clients of one resource, what they recorded, and the violations in it.
 type workload struct {
 	load
 	groundTruth *groundTruth
@@ -42,17 +42,20 @@ type workload struct {
 	writers     []*writer
 	readers     []*reader
 	watchers    []*watcher
+	violations  []history.Violation
 }
 
-// newWorkload creates the clients of a load. Readers and watchers send requests to the server of
-// config, which has serverName in sources. Namespaces begin with prefix.
-func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *history.Clock, serverName string, config *rest.Config) *workload {
+// newWorkload creates the clients of a load. Readers and watchers send requests to the server of config.
+func (e *execution) newWorkload(t *testing.T, l load, config *rest.Config) *workload {
 	t.Helper()
-	namespaces := namespacesOf(prefix)
+	namespaces := namespacesOf(e.name)
 	apiserver := func() *server { return newServer(t, "apiserver", controlPlane.RESTConfig("admin")) }
-	wl := &workload{load: l, groundTruth: &groundTruth{resource: l.resource, server: apiserver(), namespaces: namespaces}, recorder: newRecorder(clock)}
-	newClient := func(name string, n int) client {
-		c := client{l.resource, name, newServer(t, serverName, config), wl.recorder, random(seed, l.plural+name)}
+	wl := &workload{load: l, groundTruth: &groundTruth{resource: l.resource, server: apiserver(), namespaces: namespaces}, recorder: newRecorder(&e.clock)}
+	newClient := func(name string, config *rest.Config) client {
+		return client{l.resource, name, newServer(t, sluiceName, config), wl.recorder, random(e.seed, l.plural+name)}
+	}
+	numbered := func(name string, n int) client {
+		c := newClient(fmt.Sprint(name, n), config)
 		if n%3 == 1 {
 			c.server.projected(l.resource)
 		}
@@ -62,7 +65,7 @@ func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *histo
 	for n := range l.writers {
 		name := fmt.Sprint("writer", n)
 		w := &writer{
-			resource: l.resource, name: name, raw: apiserver().raw, rec: wl.recorder, rnd: random(seed, l.plural+name),
+			resource: l.resource, name: name, raw: apiserver().raw, rec: wl.recorder, rnd: random(e.seed, l.plural+name),
 			namespaces: namespaces, objects: l.objects, pause: l.writing,
 		}
 		wl.writers = append(wl.writers, w)
@@ -70,42 +73,38 @@ func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *histo
 	}
 	for n := range l.readers {
 		wl.readers = append(wl.readers, &reader{
-			client: newClient(fmt.Sprint("reader", n), n), apiserver: apiserver(), namespaces: append(namespaces, staticNamespace(prefix)),
+			client: numbered("reader", n), apiserver: apiserver(), namespaces: append(namespaces, staticNamespace(e.name)),
 			names: names, page: l.page, pause: l.reading, kinds: kindsOf(l.reads),
 		})
 	}
 	for n := range l.watchers {
 		scope := l.watcherScope(n, namespaces[0], names[n%len(names)])
-		wl.watchers = append(wl.watchers, &watcher{client: newClient(fmt.Sprint("watcher", n), n), scope: scope})
+		wl.watchers = append(wl.watchers, &watcher{client: numbered("watcher", n), scope: scope})
 	}
-	if !*direct { // the apiserver shows a tenant nothing
-		wl.addTenants(t, prefix, seed, serverName, config)
+	if *direct { // the apiserver shows a tenant nothing
+		return wl
 	}
-	return wl
-}
-
-// addTenants adds a reader and watchers of a user who may read some of the namespaces only, and asks for those.
-func (wl *workload) addTenants(t *testing.T, prefix string, seed uint64, serverName string, config *rest.Config) {
-	t.Helper()
+	// The tenant may read some of the namespaces only, and asks for those.
 	const user = "nobody"
-	may := []string{namespacesOf(prefix)[0], staticNamespace(prefix)}
+	may := []string{namespaces[0], staticNamespace(e.name)}
 	for _, ns := range may {
-		controlPlane.Grant(t, ns, harness.User(user), harness.MayRead(wl.group, wl.plural))
+		controlPlane.Grant(t, ns, harness.User(user), harness.MayRead(l.group, l.plural))
 	}
-	tenant := rest.CopyConfig(config)
-	tenant.BearerToken = controlPlane.RESTConfig(user).BearerToken
-	newClient := func(name string) client {
-		c := client{wl.resource, name, newServer(t, serverName, tenant), wl.recorder, random(seed, wl.plural+name)}
+	tenant := func(name string) client {
+		of := rest.CopyConfig(config)
+		of.BearerToken = controlPlane.RESTConfig(user).BearerToken
+		c := newClient(name, of)
 		c.server.header.Set("Sluice-Namespaces", "allowed")
 		return c
 	}
 	some := strings.Join(may, ",")
 	like := *wl.readers[0]
-	like.client, like.namespaces, like.some = newClient("tenant"), may, some
+	like.client, like.namespaces, like.some = tenant("tenant"), may, some
 	wl.readers = append(wl.readers, &like)
 	for n, s := range []history.Scope{{Namespaces: some}, {Namespaces: some, Labels: "color=red"}} {
-		wl.watchers = append(wl.watchers, &watcher{client: newClient(fmt.Sprint("tenant's watcher", n)), scope: s})
+		wl.watchers = append(wl.watchers, &watcher{client: tenant(fmt.Sprint("tenant's watcher", n)), scope: s})
 	}
+	return wl
 }
 
 // watcherScope returns the scope of watcher n: every kind of scope in turn.
@@ -155,9 +154,7 @@ func create(t *testing.T, n int, path string, object func(n int) string) {
 func (wl *workload) clear(t *testing.T) {
 	t.Helper()
 	for _, namespace := range wl.writers[0].namespaces {
-		if _, err := controlPlane.Raw("admin").Write(t.Context(), http.MethodDelete, wl.path(namespace, ""), ""); err != nil {
-			t.Fatal(err)
-		}
+		controlPlane.Raw("admin").Must(t, http.MethodDelete, wl.path(namespace, ""), "")
 	}
 }
 
@@ -165,9 +162,7 @@ func (wl *workload) clear(t *testing.T) {
 func createNamespaces(t *testing.T, prefix string) {
 	t.Helper()
 	for _, name := range append(namespacesOf(prefix), staticNamespace(prefix)) {
-		if err := controlPlane.Create(t.Context(), "/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, name)); err != nil {
-			t.Fatal(err)
-		}
+		controlPlane.MustCreate(t, "/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
 	}
 }
 
@@ -176,11 +171,9 @@ func createNamespaces(t *testing.T, prefix string) {
 func (wl *workload) writeLast(t *testing.T) {
 	t.Helper()
 	last := wl.writers[0]
-	last.name = "last"
-	last.objects = 1
 	for _, namespace := range last.namespaces {
 		harness.Eventually(t, "last write", func() error {
-			return last.send(t.Context(), "create", namespace, "last-0", last.body("last-0", "red", "last"))
+			return last.send(t.Context(), namespace, "last", last.body("last", "red", "last"))
 		})
 	}
 	wl.groundTruth.await(t, wl.recorder.newestVersion())

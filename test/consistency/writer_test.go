@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"sluice/test/consistency/history"
 	"sluice/test/harness"
 )
@@ -25,18 +23,20 @@ type writer struct {
 	namespaces []string
 	objects    int           // number of objects in each namespace
 	pause      time.Duration // maximum between writes
-
-	exists map[string]bool // as far as the writer knows, by path
-	number int
 }
 
 // run writes until the context ends. It finishes the write that is running.
 func (w *writer) run(ctx context.Context) {
-	w.exists = map[string]bool{}
-	for ctx.Err() == nil {
-		if err := w.write(context.WithoutCancel(ctx)); err != nil {
+	names := w.names()
+	for number := 0; ctx.Err() == nil; number++ {
+		namespace, name := w.namespaces[w.rnd.IntN(len(w.namespaces))], names[w.rnd.IntN(len(names))]
+		body := w.body(name, colors[w.rnd.IntN(len(colors))], fmt.Sprint(number))
+		if w.rnd.IntN(4) == 0 {
+			body = ""
+		}
+		if err := w.send(context.WithoutCancel(ctx), namespace, name, body); err != nil {
 			w.rec.failed("write", err)
-			wait(ctx, 50*time.Millisecond) // the apiserver is unreachable
+			wait(ctx, 50*time.Millisecond) // the apiserver is unreachable, or the object does not exist
 		}
 		wait(ctx, upTo(w.rnd, w.pause))
 	}
@@ -51,57 +51,26 @@ func (w *writer) names() []string {
 	return all
 }
 
-// object chooses one of its objects.
-func (w *writer) object() (namespace, name string) {
-	names := w.names()
-	return w.namespaces[w.rnd.IntN(len(w.namespaces))], names[w.rnd.IntN(len(names))]
-}
-
-// write creates an object that does not exist, and updates or, more rarely, deletes one that does.
-func (w *writer) write(ctx context.Context) error {
-	namespace, name := w.object()
-	w.number++
-	color := colors[w.rnd.IntN(len(colors))]
-	text := fmt.Sprint(w.number)
-	switch {
-	case !w.exists[w.path(namespace, name)]:
-		return w.send(ctx, "create", namespace, name, w.body(name, color, text))
-	case w.rnd.IntN(4) == 0:
-		return w.send(ctx, "delete", namespace, name, "")
-	}
-	return w.send(ctx, "update", namespace, name, w.patch(name, color, text))
-}
-
-// methods are the methods of the verbs.
-var methods = map[string]string{"create": http.MethodPost, "update": http.MethodPatch, "delete": http.MethodDelete}
-
-// send sends one write and records it if it is acknowledged. Whether a failed write was committed
-// is unknown.
-func (w *writer) send(ctx context.Context, verb, namespace, name, object string) error {
+// send creates or updates an object by server-side apply, or deletes it if the body is empty. It records the write if it is
+// acknowledged. Whether a failed write was committed is unknown.
+func (w *writer) send(ctx context.Context, namespace, name, body string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	path, own := w.path(namespace, name), w.path(namespace, name)
-	if verb == "create" {
-		path = w.path(namespace, "")
+	q := harness.Request{Method: http.MethodDelete, Path: w.path(namespace, name)}
+	if body != "" {
+		q.Method, q.Path, q.Body = http.MethodPatch, q.Path+"?fieldManager=writer", []byte(body)
+		q.Header = http.Header{"Content-Type": {"application/apply-patch+yaml"}}
 	}
-	write := history.Write{Client: w.name, Verb: verb, Key: namespace + "/" + name, Began: w.rec.clock.Now()}
-	a, err := w.raw.Write(ctx, methods[verb], path, object)
+	write := history.Write{Client: w.name, Verb: q.Method, Key: namespace + "/" + name, Began: w.rec.clock.Now()}
+	a, err := w.raw.Do(ctx, q)
+	if err != nil {
+		return err
+	}
 	write.Ended = w.rec.clock.Now()
-	if a.Status != 0 && err != nil {
-		err = newStatusError(a.Status, a.Body)
+	if a.Status >= http.StatusBadRequest {
+		return newStatusError(a.Status, a.Body)
 	}
-	switch {
-	case err == nil:
-		w.exists[own] = verb != "delete"
-	case apierrors.IsAlreadyExists(err):
-		w.exists[own] = true
-	case apierrors.IsNotFound(err):
-		w.exists[own] = false
-	}
-	if err == nil {
-		write.UID, write.Version, err = acknowledged(a.Body)
-	}
-	if err == nil {
+	if write.UID, write.Version, err = acknowledged(a.Body); err == nil {
 		w.rec.wrote(write)
 	}
 	return err

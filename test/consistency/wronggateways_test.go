@@ -35,33 +35,35 @@ const (
 
 // Each gateway makes a mistake that has been made before.
 func TestJudgeFindsGatewaysThatAnswerTooEarly(t *testing.T) {
+	gets, wholes, pages := []string{"get", "get, several"}, []string{"whole", "namespace"}, []string{"paged", "paged, selected", "paged, exact"}
+	stale, otherState := []history.Kind{history.Stale}, []history.Kind{history.Missing, history.Extra, history.Content}
 	for _, tc := range []struct {
 		name    string
 		mistake mistake
 		reads   []string       // kinds of reads that the mistake spoils; nil if all or watches
 		want    []history.Kind // any of these
 	}{
-		{"any", anyForMostRecent, nil, []history.Kind{history.Stale}},
-		{"gets", anyForGets, []string{"get", "get, several"}, []history.Kind{history.Stale}},
-		{"proofs", proveGetsBefore(), []string{"get", "get, several"}, []history.Kind{history.Stale}},
-		{"lists", onWholeLists(stampLists), []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
-		{"bookmarks", stampBookmarks, nil, []history.Kind{history.FalseBookmark}},
-		{"rollcalls", onWholeLists(countRollCalls), []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
-		{"pages", pageNewest, []string{"paged", "paged, selected", "paged, exact"}, []history.Kind{history.Missing, history.Extra, history.Content}},
-		{"history", raiseHistory, nil, []history.Kind{history.Missing, history.Extra, history.Content, history.Gap}},
+		{"any", only(consistent, anyVersion), nil, stale},
+		{"gets", only(consistentGet, anyVersion), gets, stale},
+		{"proofs", only(consistentGet, proveBefore()), gets, stale},
+		{"lists", only(wholeList, stampLists), wholes, otherState},
+		{"bookmarks", only(plainWatch, stampBookmarks), nil, []history.Kind{history.FalseBookmark}},
+		{"rollcalls", only(wholeList, countRollCalls), wholes, otherState},
+		{"pages", only(laterPage, pageNewest), pages, otherState},
+		{"history", raiseHistory, nil, append(otherState, history.Gap)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			clients := wrongGatewayLoad
 			clients.reads = tc.reads
 			for round := range uint64(wrongGatewayRounds) {
 				name := fmt.Sprintf("%s-%d", tc.name, round)
-				result := scenario{name: name, seed: *seed + round, loads: []load{clients}, front: before(tc.mistake), during: lagUntilRead}.run(t)[0]
-				found := result.violations
+				wl := scenario{name: name, seed: *seed + round, loads: []load{clients}, front: before(tc.mistake), during: lagUntilRead}.run(t)[0]
+				found := wl.violations
 				if i := slices.IndexFunc(found, func(v history.Violation) bool { return slices.Contains(tc.want, v.Kind) }); i >= 0 {
-					t.Logf("%d violations in %d reads, such as %s", len(found), result.recorder.answers(), found[i])
+					t.Logf("%d violations in %d reads, such as %s", len(found), wl.recorder.answers(), found[i])
 					return
 				}
-				t.Logf("none of %q among %d violations of %d reads", tc.want, len(found), result.recorder.answers())
+				t.Logf("none of %q among %d violations of %d reads", tc.want, len(found), wl.recorder.answers())
 			}
 			t.Error("the mistake has not shown")
 		})
@@ -93,15 +95,10 @@ func before(m mistake) func(*testing.T, *gateway) *rest.Config {
 	}
 }
 
-// asksForMostRecent reports whether a list or streaming list is a consistent read.
-func asksForMostRecent(q url.Values) bool {
-	return q.Get("resourceVersion") == "" && q.Get("continue") == ""
-}
-
-// onWholeLists makes a mistake in consistent lists without a limit only.
-func onWholeLists(m mistake) mistake {
+// only makes a mistake in some requests.
+func only(wrong func(*http.Request) bool, m mistake) mistake {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if q := r.URL.Query(); asksForMostRecent(q) && !q.Has("watch") && !q.Has("limit") {
+		if wrong(r) {
 			m(w, r, next)
 			return
 		}
@@ -109,12 +106,36 @@ func onWholeLists(m mistake) mistake {
 	}
 }
 
-// anyForMostRecent serves consistent reads from the cache, whatever its version: it sets
-// resourceVersion=0 where the client set none.
-func anyForMostRecent(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if r.Method == http.MethodGet && asksForMostRecent(r.URL.Query()) {
-		setQuery(r, "resourceVersion", "0")
-	}
+// consistent reports whether a request is a consistent read.
+func consistent(r *http.Request) bool {
+	q := r.URL.Query()
+	return r.Method == http.MethodGet && q.Get("resourceVersion") == "" && q.Get("continue") == ""
+}
+
+// consistentGet reports whether a request is a consistent read of an object in a namespace.
+func consistentGet(r *http.Request) bool {
+	_, in, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	return consistent(r) && strings.Count(in, "/") == 2
+}
+
+// wholeList reports whether a request is a consistent list without a limit.
+func wholeList(r *http.Request) bool {
+	q := r.URL.Query()
+	return consistent(r) && !q.Has("watch") && !q.Has("limit")
+}
+
+// laterPage reports whether a request is for a page after the first.
+func laterPage(r *http.Request) bool { return r.URL.Query().Has("continue") }
+
+// plainWatch reports whether a request is a watch without initial events or field selector.
+func plainWatch(r *http.Request) bool {
+	q := r.URL.Query()
+	return q.Has("watch") && !q.Has("sendInitialEvents") && !q.Has("fieldSelector")
+}
+
+// anyVersion serves a read from the cache, whatever its version.
+func anyVersion(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	setQuery(r, "resourceVersion", "0")
 	next.ServeHTTP(w, r)
 }
 
@@ -127,44 +148,27 @@ func setQuery(r *http.Request, parameters ...string) {
 	r.URL.RawQuery = q.Encode()
 }
 
-// anyForGets is anyForMostRecent for gets only.
-func anyForGets(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if getsObject(r) {
-		anyForMostRecent(w, r, next)
-		return
-	}
-	next.ServeHTTP(w, r)
-}
-
-// getsObject reports whether a request is a get of an object in a namespace.
-func getsObject(r *http.Request) bool {
-	_, in, _ := strings.Cut(r.URL.Path, "/namespaces/")
-	return r.Method == http.MethodGet && strings.Count(in, "/") == 2
-}
-
-// oldProof is how long proveGetsBefore believes a proof, long enough for the cache to reach its version.
+// oldProof is how long proveBefore believes a proof, long enough for the cache to reach its version.
 const oldProof = 3 * wrongGatewayLag
 
-// proveGetsBefore answers a get of the most recent state by a proof from before the get: the version of
+// proveBefore answers a get of the most recent state by a proof from before the get: the version of
 // a list, for some time after it.
-func proveGetsBefore() mistake {
+func proveBefore() mistake {
 	var mu sync.Mutex // guards the variables below
 	var version string
 	var at time.Time
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if getsObject(r) && asksForMostRecent(r.URL.Query()) {
-			mu.Lock()
-			if time.Since(at) > oldProof {
-				list := r.Clone(r.Context())
-				list.URL.Path = path.Dir(r.URL.Path)
-				if newer := probe(next, list); newer != "" {
-					version, at = newer, time.Now()
-				}
+		mu.Lock()
+		if time.Since(at) > oldProof {
+			list := r.Clone(r.Context())
+			list.URL.Path = path.Dir(r.URL.Path)
+			if newer := probe(next, list); newer != "" {
+				version, at = newer, time.Now()
 			}
-			proven := version
-			mu.Unlock()
-			setQuery(r, "resourceVersion", proven)
 		}
+		proven := version
+		mu.Unlock()
+		setQuery(r, "resourceVersion", proven)
 		next.ServeHTTP(w, r)
 	}
 }
@@ -190,15 +194,15 @@ func recordList(next http.Handler, r *http.Request, parameters ...string) *httpt
 func writeStamped(w http.ResponseWriter, answer *httptest.ResponseRecorder, version string) {
 	var l map[string]json.RawMessage
 	var meta map[string]any
-	if json.Unmarshal(answer.Body.Bytes(), &l) == nil && json.Unmarshal(l["metadata"], &meta) == nil && version != "" {
+	body := answer.Body.Bytes()
+	if json.Unmarshal(body, &l) == nil && json.Unmarshal(l["metadata"], &meta) == nil && version != "" {
 		meta["resourceVersion"] = version
 		l["metadata"], _ = json.Marshal(meta) // it was decoded from JSON
-		answer.Body = new(bytes.Buffer)
-		_ = json.NewEncoder(answer.Body).Encode(l)
+		body, _ = json.Marshal(l)
 	}
 	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes())
+	_, _ = w.Write(body)
 }
 
 // countRollCalls takes a list of the current state for a proof of the cached one if both have the same
@@ -222,7 +226,7 @@ func raiseHistory(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if version, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); err == nil && version > 0 && q.Has("watch") {
 		setQuery(r, "resourceVersion", fmt.Sprint(version+1))
 	}
-	onWholeLists(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	only(wholeList, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		answer, version := recordList(next, r), ""
 		if page, _, err := decodeList(answer.Body.Bytes()); err == nil {
 			version = fmt.Sprint(page.Version + 1)
@@ -231,19 +235,14 @@ func raiseHistory(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	})(w, r, next)
 }
 
-// pageNewest serves every page but the first of a list from another state than that of its version:
-// the newest of the cache.
+// pageNewest serves a page from another state than that of its version: the newest of the cache.
 func pageNewest(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	token := r.URL.Query().Get("continue")
-	newest := ""
-	if token != "" {
-		newest = probe(next, r, "resourceVersion", "0")
-	}
+	newest := probe(next, r, "resourceVersion", "0")
 	if newest == "" {
 		next.ServeHTTP(w, r)
 		return
 	}
-	token, version := moveToken(token, newest)
+	token, version := moveToken(r.URL.Query().Get("continue"), newest)
 	answer := recordList(next, r, "continue", token)
 	if _, token, err := decodeList(answer.Body.Bytes()); err == nil && token != "" {
 		moved, _ := moveToken(token, version) // the next page is another of the same list
@@ -281,67 +280,26 @@ func probe(next http.Handler, r *http.Request, parameters ...string) string {
 	return fmt.Sprint(page.Version)
 }
 
-// stampInterval is the time between the bookmarks of stampBookmarks.
-const stampInterval = 100 * time.Millisecond
-
-// stampBookmarks sends watchers bookmarks with the version of a list, and assumes that the watch
-// has delivered the events up to it.
+// stampBookmarks sends watchers a bookmark with the version of a list after events, and assumes that the watch has
+// delivered all events up to it.
 func stampBookmarks(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	q := r.URL.Query()
-	if !q.Has("watch") || q.Has("sendInitialEvents") || q.Has("fieldSelector") {
-		next.ServeHTTP(w, r)
-		return
-	}
-	b := &bookmarkInserter{ResponseWriter: w}
-	ended := make(chan struct{})
-	var inserting sync.WaitGroup
-	inserting.Go(func() {
-		tick := time.NewTicker(stampInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				b.insert(probe(next, r))
-			case <-ended:
-				return
-			}
-		}
-	})
-	defer inserting.Wait()
-	defer close(ended)
-	next.ServeHTTP(b, r)
+	next.ServeHTTP(bookmarkInserter{w, func() string { return probe(next, r) }}, r)
 }
 
 // bookmarkInserter inserts bookmarks between the frames of a watch.
 type bookmarkInserter struct {
 	http.ResponseWriter
-	mu   sync.Mutex // guards last and the ResponseWriter
-	last byte       // the last byte written; 0 if none
+	version func() string
 }
 
-func (b *bookmarkInserter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+// Unwrap makes Flush of the ResponseWriter known.
+func (b bookmarkInserter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-func (b *bookmarkInserter) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(p) > 0 {
-		b.last = p[len(p)-1]
+// Write implements http.ResponseWriter.
+func (b bookmarkInserter) Write(p []byte) (int, error) {
+	n, err := b.ResponseWriter.Write(p)
+	if version := b.version(); version != "" && bytes.HasSuffix(p, []byte("\n")) {
+		fmt.Fprintf(b.ResponseWriter, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":%q}}}`+"\n", version)
 	}
-	return b.ResponseWriter.Write(p)
-}
-
-func (b *bookmarkInserter) Flush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_ = http.NewResponseController(b.ResponseWriter).Flush()
-}
-
-func (b *bookmarkInserter) insert(version string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.last != '\n' || version == "" {
-		return
-	}
-	fmt.Fprintf(b.ResponseWriter, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":%q}}}`+"\n", version)
-	_ = http.NewResponseController(b.ResponseWriter).Flush()
+	return n, err
 }
