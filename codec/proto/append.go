@@ -5,22 +5,6 @@ import (
 	"sluice/codec/json"
 )
 
-// Check reports whether every field of a raw object is known and every value can be encoded:
-// AppendJSON does not fail on an object that passes. Nor does AppendCBOR, except for embedded JSON
-// with a number that fits no float64, which the apiserver cannot encode either.
-//
-// Errors: ErrUnknownField, ErrForm and ErrValue for objects of a newer or unusual sender; ErrTruncated,
-// ErrVarint, ErrTag, ErrWireType, ErrTooDeep and ErrTooLarge for invalid bytes.
-func (s *Schema) Check(raw []byte) error {
-	tc, err := newTranscoder(raw)
-	if err != nil {
-		return err
-	}
-	defer tc.free()
-	tc.scratch, _, err = tc.appendFields(tc.scratch[:0], raw, s.plan)
-	return err
-}
-
 // AppendJSON appends a raw object as the apiserver prints it in JSON: compact, members in struct
 // order after kind and apiVersion, no newline. It returns the errors of Check. On error dst is
 // returned unchanged.
@@ -111,6 +95,8 @@ func (tc *transcoder) appendFields(dst, b []byte, p *plan) (_ []byte, members in
 				continue
 			}
 			dst = tc.appendBytes(append(dst, out.key...), b[s.start:s.end])
+		case opTime, opMicroTime: // the last occurrence counts, nothing is merged
+			dst, n, err = tc.appendTimeField(dst, b[s.start:s.end], f, p)
 		case opRepeated:
 			dst, err = tc.appendElements(append(dst, out.key...), b, s, f, p)
 		case opMap:
@@ -135,15 +121,22 @@ func (tc *transcoder) appendMessageField(dst, b []byte, s span, f *planField, p 
 	if err != nil {
 		return dst, 0, err
 	}
-	switch {
-	case f.op == opInline:
+	if f.op == opInline {
 		return tc.appendFields(dst, part, f.sub)
-	case f.omitZero: // a Time
-		if t, err := p.readTimestamp(part); err != nil || t.seconds == zeroTime {
+	}
+	dst, err = tc.appendValue(append(dst, f.out[tc.notation].key...), f.op, f.sub, part, p)
+	return dst, 1, err
+}
+
+// appendTimeField appends the member of a Time or MicroTime and returns 1, or returns 0 if the field
+// is a zero Time with omitzero.
+func (tc *transcoder) appendTimeField(dst, b []byte, f *planField, p *plan) ([]byte, int, error) {
+	if f.omitZero {
+		if t, err := p.readTimestamp(b); err != nil || t.seconds == zeroTime {
 			return dst, 0, err
 		}
 	}
-	dst, err = tc.appendValue(append(dst, f.out[tc.notation].key...), f.op, f.sub, part, p)
+	dst, err := tc.appendCustom(append(dst, f.out[tc.notation].key...), f.op, nil, b, p)
 	return dst, 1, err
 }
 

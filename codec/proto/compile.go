@@ -128,6 +128,11 @@ func (p *plan) addField(f planField, printed bool) error {
 	if f.op == opRepeated {
 		w.typ = f.elem.wireType()
 	}
+	leaf := f.op
+	if f.op == opRepeated {
+		leaf = f.elem
+	}
+	w.opaque = leaf == opString || leaf == opBytes
 	w.skipZero = f.omitEmpty && f.op <= opInt64
 	p.wire[f.num] = w
 	return nil

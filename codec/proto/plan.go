@@ -66,6 +66,7 @@ const maxFields = 64
 type wireField struct {
 	known    bool
 	repeated bool  // a slice or a map
+	opaque   bool  // strings or bytes: every payload is valid
 	skipZero bool  // a scalar with omitempty: a zero on the wire counts as absent
 	typ      uint8 // the only wire type that is valid, packed numbers aside
 	field    uint8 // index into plan.fields
