@@ -162,21 +162,16 @@ func (s sources) since(before sources) sources {
 
 // from returns how many requests have a source, and their reasons, the most frequent first.
 func (s sources) from(source string) (total int, reasons string) {
-	type reason struct {
-		name string
-		n    float64
-	}
-	var found []reason
+	var found []string
 	for key, n := range s {
-		if name, ok := strings.CutPrefix(key, source+" "); ok {
-			found = append(found, reason{name, n})
+		if strings.HasPrefix(key, source+" ") {
+			found = append(found, key)
 			total += int(n)
 		}
 	}
-	slices.SortFunc(found, func(a, b reason) int { return cmp.Or(cmp.Compare(b.n, a.n), strings.Compare(a.name, b.name)) })
-	var parts []string
-	for _, r := range found {
-		parts = append(parts, fmt.Sprintf("%.0f `%s`", r.n, r.name))
+	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(s[b], s[a]), strings.Compare(a, b)) })
+	for i, key := range found {
+		found[i] = fmt.Sprintf("%.0f `%s`", s[key], strings.TrimPrefix(key, source+" "))
 	}
-	return total, strings.Join(parts, ", ")
+	return total, strings.Join(found, ", ")
 }

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -75,7 +76,6 @@ func kubectl(args ...string) (string, error) {
 // env is what a peer runs in: one way to the apiserver that is counted, and one through a Sluice of its own, whose
 // way to the apiserver is counted too.
 type env struct {
-	plane    *harness.ControlPlane
 	sluice   *harness.Sluice
 	direct   *wire.Link // of the peer
 	upstream *wire.Link // of Sluice
@@ -83,20 +83,26 @@ type env struct {
 	directly, through string // kubeconfigs
 }
 
-// newEnv starts a Sluice with a configuration file; "" means none.
-func newEnv(t *testing.T, config string) *env {
+// newEnv starts a Sluice with a configuration file, for the bearer of a token; "" means no file, and the administrator.
+func newEnv(t *testing.T, config, token string) *env {
 	t.Helper()
-	e := &env{plane: plane}
+	e := &env{}
 	var direct, upstream *rest.Config
 	e.direct, direct = wire.StartLink(t, plane.RESTConfig("admin"))
 	e.upstream, upstream = wire.StartLink(t, plane.RESTConfig("sluice"))
-	e.directly = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := harness.WriteKubeconfig(e.directly, direct); err != nil {
+	e.sluice = plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Upstream: upstream})
+	e.directly, e.through = kubeconfig(t, direct, token), kubeconfig(t, e.sluice.RESTConfig("admin"), token)
+	return e
+}
+
+func kubeconfig(t *testing.T, cfg *rest.Config, token string) (path string) {
+	t.Helper()
+	cfg.BearerToken = cmp.Or(token, cfg.BearerToken)
+	path = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := harness.WriteKubeconfig(path, cfg); err != nil {
 		t.Fatal(err)
 	}
-	e.sluice = plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Upstream: upstream})
-	e.through = e.sluice.Kubeconfig(t, "admin")
-	return e
+	return path
 }
 
 // idle waits until Sluice has counted the requests of a peer that was stopped: a watch counts when it ends.

@@ -36,10 +36,10 @@ const stateMetricsVersion, k9sVersion = "v2.20.0", "v0.51.0"
 var readers = []peer{
 	{"kube-state-metrics", "kube-state-metrics", stateMetricsVersion, nil,
 		ofModule("k8s.io/kube-state-metrics/v2", stateMetricsVersion), stateMetricsOfAll},
-	{"Prometheus, service discovery", "prometheus", "v0.316.0", nil, goProgram("prometheus"), asked},
-	{"Argo CD, gitops-engine", "gitops-engine", "20260914", nil, goProgram("gitops-engine"), asked},
-	{"JavaScript client", "javascript", "1.4.0", []string{"node", "npm"}, javascript, nodeProgram},
-	{"Python client", "python", "22.6.0", []string{debianPython}, python, pythonProgram},
+	{"Prometheus, service discovery", "prometheus", "v0.316.0", nil, goProgram("prometheus"), answering()},
+	{"Argo CD, gitops-engine", "gitops-engine", "20260914", nil, goProgram("gitops-engine"), answering()},
+	{"JavaScript client", "javascript", "1.4.0", nil, javascript, answering("node")},
+	{"Python client", "python", "22.6.0", []string{debianPython}, python, answering(debianPython)},
 	{"k9s", "k9s", k9sVersion, []string{"tmux"}, ofModule("github.com/derailed/k9s", k9sVersion), k9s},
 }
 
@@ -51,7 +51,7 @@ func TestPeersShowTheSameThroughSluice(t *testing.T) {
 			p.require(t)
 			defer clean(t)
 			atRest() // before anything reads
-			program, e := p.build(t), newEnv(t, "")
+			program, e := p.build(t), newEnv(t, "", "")
 			var directly, through costs
 			before := p.start(t, program, e.directly)
 			change(t, marks("started")...)
@@ -163,22 +163,14 @@ func (p peer) report(t *testing.T, directly, through costs, requests sources) {
 // row returns the beginning of the peer's row in docs/clients.md.
 func (p peer) row() string { return "| " + p.name + " " + p.version + " |" }
 
-// all returns the readers and the writers.
-func all() []peer {
+func TestPageHasARowForEachPeerInItsVersion(t *testing.T) {
 	peers := slices.Clone(readers)
 	for _, w := range writers {
 		peers = append(peers, w.peer)
 	}
-	return peers
-}
-
-func TestPageHasARowForEachPeerInItsVersion(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "clients.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range all() {
-		if !strings.Contains(string(page), "\n"+p.row()) {
+	page := harness.Read(t, "docs/clients.md")
+	for _, p := range peers {
+		if !strings.Contains(page, "\n"+p.row()) {
 			t.Errorf("docs/clients.md has no row %s", p.row())
 		}
 		file := filepath.Join(p.folder, "go.mod")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -64,28 +65,23 @@ func build(t *testing.T, dir string, args ...string) string {
 }
 
 // start starts a program, which ends with its input or a signal, and is killed with this process.
-func start(t *testing.T, path string, args ...string) *program {
+func start(t *testing.T, command ...string) *program {
 	t.Helper()
-	p := &program{cmd: exec.Command(path, args...), lines: make(chan string, 1)}
+	p := &program{cmd: exec.Command(command[0], command[1:]...), lines: make(chan string, 1)}
 	p.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	p.cmd.Stderr = &p.errors
-	var out io.Reader
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
+	in, err := p.cmd.StdinPipe()
+	out, err2 := p.cmd.StdoutPipe()
+	if err := errors.Join(err, err2, p.cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	if out, err = p.cmd.StdoutPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p.in = in
 	go p.read(out)
 	t.Cleanup(func() {
 		p.stop()
 		if t.Failed() {
 			end := p.errors.Bytes()
-			t.Logf("%s:\n%s", path, end[max(0, len(end)-4<<10):])
+			t.Logf("%s:\n%s", command[0], end[max(0, len(end)-4<<10):])
 		}
 	})
 	return p
@@ -94,13 +90,10 @@ func start(t *testing.T, path string, args ...string) *program {
 // read passes on the lines of the output.
 func (p *program) read(out io.Reader) {
 	defer close(p.lines)
-	in := bufio.NewReader(out)
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		p.lines <- line
+	in := bufio.NewScanner(out)
+	in.Buffer(nil, math.MaxInt) // a line has all objects
+	for in.Scan() {
+		p.lines <- in.Text()
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sluice/test/harness"
 )
 
 // debianPython is the Python that has Debian's python3-kubernetes.
@@ -25,8 +27,8 @@ func kubeStateMetrics(t *testing.T, program, kubeconfig string, args ...string) 
 	address := freeAddress(t)
 	host, port, _ := net.SplitHostPort(address)
 	_, telemetry, _ := net.SplitHostPort(freeAddress(t))
-	p := start(t, program, append(args, "--kubeconfig="+kubeconfig, "--host="+host, "--port="+port,
-		"--telemetry-host="+host, "--telemetry-port="+telemetry, "--metric-labels-allowlist=*=[*]")...)
+	p := start(t, append([]string{program, "--kubeconfig=" + kubeconfig, "--host=" + host, "--port=" + port,
+		"--telemetry-host=" + host, "--telemetry-port=" + telemetry, "--metric-labels-allowlist=*=[*]"}, args...)...)
 	output := func() (string, error) {
 		page, err := get("http://" + address + "/metrics")
 		return sorted(page, "\n"), err
@@ -34,9 +36,11 @@ func kubeStateMetrics(t *testing.T, program, kubeconfig string, args ...string) 
 	return shows{output, p.stop}
 }
 
-// asked starts a program that answers what it has read.
-func asked(t *testing.T, program, kubeconfig string) shows {
-	return answers(start(t, program, kubeconfig))
+// answering returns a function that starts a program, by an interpreter if there is one, which answers what it has read.
+func answering(interpreter ...string) func(t *testing.T, program, kubeconfig string) shows {
+	return func(t *testing.T, program, kubeconfig string) shows {
+		return answers(start(t, slices.Concat(interpreter, []string{program, kubeconfig})...))
+	}
 }
 
 // sorted returns the parts of a text in order, as lines.
@@ -68,33 +72,7 @@ func answers(p *program) shows {
 
 // javascript installs the client that test/clients pins, and returns a program that uses its informers.
 func javascript(t *testing.T) string {
-	dir := t.TempDir()
-	for _, source := range []string{filepath.Join("..", "clients", "node"), "javascript"} {
-		files, err := filepath.Glob(filepath.Join(source, "*.js*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000")
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("npm ci: %v\n%s", err, out)
-	}
-	return filepath.Join(dir, "main.js")
-}
-
-func nodeProgram(t *testing.T, program, kubeconfig string) shows {
-	return answers(start(t, "node", program, kubeconfig))
+	return filepath.Join(harness.InstallNode(t, filepath.Join("..", "clients", "node"), "javascript"), "objects.js")
 }
 
 func python(t *testing.T) string {
@@ -102,10 +80,6 @@ func python(t *testing.T) string {
 		t.Skip("python3-kubernetes is not installed")
 	}
 	return filepath.Join("python", "main.py")
-}
-
-func pythonProgram(t *testing.T, program, kubeconfig string) shows {
-	return answers(start(t, debianPython, program, kubeconfig))
 }
 
 // k9s starts k9s twice, since it shows one kind at a time: it loses keys that would turn it to another while it starts.

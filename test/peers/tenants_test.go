@@ -2,7 +2,6 @@ package peers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
@@ -43,7 +41,7 @@ type tenantReader struct {
 }
 
 var tenantReaders = []tenantReader{
-	{"kubectl get pods", kubectlBinary, kubectlOf},
+	{"kubectl get pods", func(t *testing.T) string { return harness.Program(t, "kubectl") }, kubectlOf},
 	{fmt.Sprint(tenantClients, " clients of client-go, five kinds"), func(*testing.T) string { return "" }, informersOf},
 	{"kube-state-metrics " + stateMetricsVersion, readers[0].build, func(t *testing.T, program, kubeconfig string, namespaces []string) shows {
 		return kubeStateMetrics(t, program, kubeconfig, "--resources=configmaps,deployments,jobs,pods,services", "--namespaces="+strings.Join(namespaces, ","))
@@ -65,10 +63,7 @@ func TestTenantsSeeAcrossWhatTheySeeInEachNamespace(t *testing.T) {
 	defer clean(t)
 	atRest() // before anything reads
 	token, may := makeTenant(t)
-	e := newEnv(t, "apiVersion: sluice/v1alpha1\nkind: Configuration\nauthorization: {allowedNamespaces: {users: ['"+tenantName+"']}}")
-	for _, path := range []string{e.directly, e.through} {
-		authenticate(t, path, token)
-	}
+	e := newEnv(t, "apiVersion: sluice/v1alpha1\nkind: Configuration\nauthorization: {allowedNamespaces: {users: ['"+tenantName+"']}}", token)
 	for _, r := range tenantReaders {
 		t.Run(r.name, func(t *testing.T) {
 			program := r.build(t)
@@ -92,22 +87,12 @@ func TestTenantsSeeAcrossWhatTheySeeInEachNamespace(t *testing.T) {
 
 func tenantNamespace(i int) string { return fmt.Sprintf("tenant-%03d", i) }
 
-var readOnly = []string{"get", "list", "watch"}
-
 // makeTenant makes namespaces with pods, and a service account that may view some of them. It returns its token and those.
 func makeTenant(t *testing.T) (token string, may []string) {
-	client, none := plane.Client("admin"), metav1.CreateOptions{}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "tenant"}}
-	_, err := client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, none)
-	view := &rbacv1.ClusterRole{ObjectMeta: account.ObjectMeta, Rules: []rbacv1.PolicyRule{
-		{Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps", "endpoints", "pods", "services"}},
-		{Verbs: readOnly, APIGroups: []string{"apps", "batch", "networking.k8s.io"}, Resources: []string{"*"}},
-	}}
-	_, err3 := client.RbacV1().ClusterRoles().Create(t.Context(), view, none)
-	issued, err2 := client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, none)
-	if err := errors.Join(err, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	plane.MustCreate(t, "/api/v1/namespaces/"+namespace+"/serviceaccounts", `{"metadata":{"name":"tenant"}}`)
+	subject := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "tenant"}}
+	others := harness.MayRead("apps", "*")
+	others.APIGroups = append(others.APIGroups, "batch", "networking.k8s.io")
 	g, ctx := errgroup.WithContext(t.Context())
 	g.SetLimit(16)
 	for i := range tenantNamespaces {
@@ -116,15 +101,12 @@ func makeTenant(t *testing.T) (token string, may []string) {
 			may = append(may, ns)
 		}
 		g.Go(func() error {
-			_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, none)
+			err := plane.Create(ctx, "/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, ns))
 			if err == nil {
 				err = plane.CreatePods(ctx, harness.Pods(tenantPods, ns, uint64(i)))
 			}
 			if err == nil && i < tenantMay {
-				_, err = client.RbacV1().RoleBindings(ns).Create(ctx, &rbacv1.RoleBinding{
-					ObjectMeta: account.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: view.Name},
-					Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account.Name}},
-				}, none)
+				_, err = plane.Bind(ctx, ns, subject, harness.MayRead("", "configmaps", "endpoints", "pods", "services"), others)
 			}
 			return err
 		})
@@ -132,21 +114,12 @@ func makeTenant(t *testing.T) (token string, may []string) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	return issued.Status.Token, may
-}
-
-// authenticate changes the user of a kubeconfig to the bearer of a token.
-func authenticate(t *testing.T, kubeconfig, token string) {
-	t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err == nil {
-		cfg = rest.AnonymousClientConfig(cfg)
-		cfg.BearerToken = token
-		err = harness.WriteKubeconfig(kubeconfig, cfg)
-	}
+	accounts := plane.Client("admin").CoreV1().ServiceAccounts(namespace)
+	issued, err := accounts.CreateToken(t.Context(), "tenant", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return issued.Status.Token, may
 }
 
 // spending is what an act cost the apiserver.
@@ -176,7 +149,7 @@ func (e *env) spent(t *testing.T, l *wire.Link, act func()) (s spending) {
 func (e *env) requests(t *testing.T) (n int64) {
 	t.Helper()
 	const ended, running = "apiserver_request_total", "apiserver_longrunning_requests"
-	m, err := e.plane.Metrics(t.Context(), ended, running)
+	m, err := plane.Metrics(t.Context(), ended, running)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,14 +159,6 @@ func (e *env) requests(t *testing.T) (n int64) {
 		}
 	}
 	return n
-}
-
-func kubectlBinary(t *testing.T) string {
-	path, err := harness.Binary("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // kubectlOf runs kubectl for each output.

@@ -92,7 +92,7 @@ func TestPeersWriteTheSameThroughSluice(t *testing.T) {
 		t.Run(w.folder, func(t *testing.T) {
 			w.require(t)
 			atRest()
-			program, e := w.build(t), newEnv(t, "")
+			program, e := w.build(t), newEnv(t, "", "")
 			directly, before := w.run(t, e, e.direct, program, e.directly)
 			counted := sourcesOf(t, e.sluice)
 			through, after := w.run(t, e, e.upstream, program, e.through)

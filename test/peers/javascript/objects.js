@@ -1,7 +1,7 @@
 // Runs informers of the JavaScript client. For each line of its input it prints the objects that they have, in one line.
 // It ends with its input.
 //
-//   node main.js KUBECONFIG
+//   node objects.js KUBECONFIG
 
 import { createInterface } from 'node:readline';
 import { AppsV1Api, CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node';
