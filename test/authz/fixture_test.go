@@ -84,7 +84,8 @@ func create(ctx context.Context) error {
 	post(rbac+"/clusterroles", `{"metadata":{"name":"part","labels":{"aggregate":"true"}},
 		"rules":[{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["configmaps"]}]}`)
 	post(rbac+"/clusterroles", `{"metadata":{"name":"whole"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"aggregate":"true"}}]}}`)
-	post(rbac+"/clusterrolebindings", `{"metadata":{"name":"whole"},"subjects":[{"kind":"User","name":"by-aggregation","apiGroup":"rbac.authorization.k8s.io"}],
+	post(rbac+"/clusterrolebindings", `{"metadata":{"name":"whole"},
+		"subjects":[{"kind":"User","name":"by-aggregation","apiGroup":"rbac.authorization.k8s.io"}],
 		"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"whole"}}`)
 	for kind, rules := range impersonators {
 		in := "may-impersonate-" + kind

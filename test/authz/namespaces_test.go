@@ -19,7 +19,8 @@ func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
 	const group = "/apis/authz.example.com/v1"
 	apiserver.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
 	for _, ns := range []string{"a", "b"} {
-		apiserver.MustCreate(t, group+"/namespaces/"+ns+"/namespaces", `{"apiVersion":"authz.example.com/v1","kind":"Ns","metadata":{"name":"a"},"of":"`+ns+`"}`)
+		apiserver.MustCreate(t, group+"/namespaces/"+ns+"/namespaces",
+			`{"apiVersion":"authz.example.com/v1","kind":"Ns","metadata":{"name":"a"},"of":"`+ns+`"}`)
 	}
 	apiserver.Grant(t, "a", harness.User("nobody"), harness.MayRead("authz.example.com", "namespaces"))
 	sluice.WaitForCacheSync(t, group+"/namespaces", "namespaces.v1.authz.example.com")

@@ -21,7 +21,8 @@ func kubectl(t *testing.T, kubeconfig, stdin string, args ...string) string {
 
 func kubectlFor(ctx context.Context, t *testing.T, kubeconfig, stdin string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, harness.Program(t, "kubectl"), append([]string{"--kubeconfig=" + kubeconfig, "--cache-dir=" + t.TempDir()}, args...)...)
+	args = append([]string{"--kubeconfig=" + kubeconfig, "--cache-dir=" + t.TempDir()}, args...)
+	cmd := exec.CommandContext(ctx, harness.Program(t, "kubectl"), args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return cmd
 }

@@ -118,25 +118,19 @@ func execThroughProxy(t *testing.T, s *harness.Sluice) {
 	}
 }
 
-// kubectlPlugin returns commands of kubectl sluice: kubectl finds kubectl-sluice in PATH.
-func kubectlPlugin(t *testing.T) func(args ...string) *exec.Cmd {
-	program := harness.Program(t, "sluice-race")
+// pluginOfKubectl runs Sluice as a plugin of kubectl, which finds it in PATH. pointKubectl points a kubeconfig to Sluice and back.
+func pluginOfKubectl(t *testing.T) {
 	plugins := t.TempDir()
 	for _, name := range []string{"kubectl-sluice", "kubectl_complete-sluice"} {
-		if err := os.Symlink(program, filepath.Join(plugins, name)); err != nil {
+		if err := os.Symlink(harness.Program(t, "sluice-race"), filepath.Join(plugins, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return func(args ...string) *exec.Cmd {
+	plugin := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), harness.Program(t, "kubectl"), args...)
 		cmd.Env = append(os.Environ(), "PATH="+plugins+":"+os.Getenv("PATH"))
 		return cmd
 	}
-}
-
-// pluginOfKubectl runs Sluice as a plugin of kubectl. pointKubectl points a kubeconfig to Sluice and back.
-func pluginOfKubectl(t *testing.T) {
-	plugin := kubectlPlugin(t)
 	if out, err := plugin("__complete", "sluice", "clients", "--sort-by", "would").Output(); err != nil || !strings.HasPrefix(string(out), "would-cost\n") {
 		t.Errorf("kubectl completes kubectl sluice by %q, %v", out, err)
 	}
@@ -145,16 +139,7 @@ func pluginOfKubectl(t *testing.T) {
 	}
 }
 
-// curl runs curl through the proxy. It returns the proxy's status code, the server's, and the body.
-func curl(t *testing.T, s *harness.Sluice, target string, args ...string) string {
-	t.Helper()
-	token := apiserver.RESTConfig("admin").BearerToken
-	args = append([]string{"-sS", "--max-time", "120", "--proxy", s.Proxy, "--noproxy", "", "--cacert", filepath.Join(s.Dir, "ca.crt"),
-		"-H", "Authorization: Bearer " + token, "-w", "\nproxy %{http_connect} server %{http_code}", target}, args...)
-	out, _ := exec.CommandContext(t.Context(), "curl", args...).CombinedOutput() // a refusal is an error for curl
-	return string(out)
-}
-
+// curlThroughProxy prints the proxy's status code, the server's, and the body.
 func curlThroughProxy(t *testing.T, s *harness.Sluice) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
@@ -177,7 +162,11 @@ func curlThroughProxy(t *testing.T, s *harness.Sluice) {
 		{"admin listener by plain HTTP", s.Admin + "/metrics", "server 403", nil},
 		{"admin listener in a tunnel", s.Admin + "/metrics", "proxy 403", []string{"--proxytunnel"}},
 	} {
-		if out := curl(t, s, tt.target, tt.args...); !strings.Contains(out, tt.want) || strings.Contains(out, "sluice_build_info") {
+		args := append([]string{"-sS", "--max-time", "120", "--proxy", s.Proxy, "--noproxy", "", "--cacert", filepath.Join(s.Dir, "ca.crt"),
+			"-H", "Authorization: Bearer " + apiserver.RESTConfig("admin").BearerToken,
+			"-w", "\nproxy %{http_connect} server %{http_code}", tt.target}, tt.args...)
+		printed, _ := exec.CommandContext(t.Context(), "curl", args...).CombinedOutput() // a refusal is an error for curl
+		if out := string(printed); !strings.Contains(out, tt.want) || strings.Contains(out, "sluice_build_info") {
 			t.Errorf("%s: want %s\n%s", tt.name, tt.want, out)
 		}
 	}

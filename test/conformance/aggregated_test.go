@@ -207,8 +207,8 @@ func TestExtensionServerTakesOverACustomResource(t *testing.T) {
 	spec := apiserver.StartExtension(t, labGroup, newLab())
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	mustSend(t, apiserver,
-		Write{Path: crds, Object: fmt.Appendf(nil, `{"metadata":{"name":"things.%s"},"spec":{"group":%q,"scope":"Cluster","names":{"plural":"things","kind":"Thing"},
-			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, labGroup, labGroup)},
+		Write{Path: crds, Object: fmt.Appendf(nil, `{"metadata":{"name":"things.%s"},"spec":{"group":%q,"scope":"Cluster",
+			"names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, labGroup, labGroup)},
 		Write{Path: labPath + "/things", Object: fmt.Appendf(nil, `{"apiVersion":"%s/v1","kind":"Thing","metadata":{"name":"custom"}}`, labGroup)})
 	remove(t, harness.APIServices+"/v1."+labGroup)
 	remove(t, crds+"/things."+labGroup)

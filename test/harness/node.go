@@ -26,7 +26,8 @@ func InstallNode(t testing.TB, folders ...string) (dir string) {
 		}
 	}
 	// By its defaults npm waits for a registry that does not respond for a quarter of an hour.
-	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000")
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
+		"--fetch-retries=1", "--fetch-timeout=60000")
 	install.Dir = dir
 	switch out, err := install.CombinedOutput(); {
 	case err != nil && unreachable.Match(out):
