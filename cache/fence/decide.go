@@ -29,7 +29,6 @@ const (
 	TakeInventory             // of the whole resource; at exactly a version for a question that is Exact
 	TakeInventoryOf           // of the scope of one watch
 	OpenSecondWatch           // for its bookmarks
-	Gather                    // wait for readers that are expected to share an inventory
 	Forward                   // let the apiserver answer
 	Refuse                    // the proof would not come
 )
@@ -44,7 +43,7 @@ type Action struct {
 func (a Action) String() string {
 	name := [...]string{
 		Ask: "ask", Wait: "wait", Prove: "prove", Probe: "probe", TakeInventory: "inventory", TakeInventoryOf: "of its scope",
-		OpenSecondWatch: "second watch", Gather: "gather", Forward: "forward", Refuse: "refuse",
+		OpenSecondWatch: "second watch", Forward: "forward", Refuse: "refuse",
 	}[a.Do]
 	if a.Do == Wait {
 		return fmt.Sprint(name, " ", a.For)
@@ -62,7 +61,6 @@ type Question struct {
 	Scoped     bool          // an inventory of its own scope would prove the read
 	Work       time.Duration // cost of the read, and after Exact of its list from this page on, if it is forwarded
 	Exactly    bool          // the read needs the state at exactly its version
-	Gathered   bool          // the worker has gathered reads long enough
 	Running    bool          // the worker: an inventory runs
 	RunningFor time.Duration // for how long
 }
@@ -106,7 +104,7 @@ const (
 // for reads. To hold small reads until those that wait cost as much as a proof, and else to forward them after 15 ms, has
 // been simulated too: lone reads wait in vain, and herds of a busy resource are forwarded.
 //
-//	Arrived -- Ask ----> Asked -- Gather, TakeInventory, Probe ----> Known -- Wait ----> Waited -- Prove ----> Confirms
+//	Arrived -- Ask ----> Asked -- TakeInventory, Probe ----> Known -- Wait ----> Waited -- Prove ----> Confirms
 //	   |                                                                                   |            TakeInventory,
 //	Forward, Refuse, TakeInventoryOf                                                    Forward         OpenSecondWatch
 func Next(q Question, f Facts) Action {
@@ -143,11 +141,8 @@ func arrived(q Question, f Facts) Action {
 
 // An inventory also tells the current version, and proves the state.
 func asked(q Question, f Facts) Action {
-	switch {
-	case q.Running || !f.replacesProbe():
+	if q.Running || !f.replacesProbe() {
 		return Action{Do: Probe}
-	case !q.Gathered && !pays(f.Price, f.UnderWay) && pays(f.Price, f.Lately):
-		return Action{Do: Gather}
 	}
 	return Action{Do: TakeInventory}
 }

@@ -13,8 +13,6 @@ const (
 	probeTimeout = 4 * time.Second
 	// failurePause is the least time between a request that has failed and the next one.
 	failurePause = 200 * time.Millisecond
-	// gatherFor is how long an inventory waits for them at most.
-	gatherFor = 15 * time.Millisecond
 	// stallRetry is the longest time between two attempts to end a stall.
 	stallRetry = 30 * time.Second
 	// inventoryTimeout bounds an inventory.
@@ -91,7 +89,6 @@ func (f *probes) runProbe(ctx context.Context) {
 	free := time.Until(f.probedAt.Add(probePause))
 	f.mu.Unlock()
 	pause(ctx, min(f.allowance.wait(), free))
-	f.gather(ctx)
 	f.mu.Lock()
 	p := f.nextProbe
 	f.nextProbe = nil
@@ -111,25 +108,11 @@ func (f *probes) runProbe(ctx context.Context) {
 	close(p.done)
 }
 
-// gather waits for the readers that are expected to come back, until they pay for an inventory.
-func (f *probes) gather(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, gatherFor)
-	defer cancel()
-	for ctx.Err() == nil && f.decideAsked(false).Do == Gather {
-		pause(ctx, time.Millisecond)
-	}
-}
-
-// decideAsked decides how the current version is asked for.
-func (f *probes) decideAsked(gathered bool) Action {
-	_, lists := f.worker.runs(listing)
-	return f.decide(Question{After: Asked, Gathered: gathered, Running: lists})
-}
-
 // ask returns the apiserver's current version, by an inventory where that costs about as little as a
 // probe. An inventory that takes long gives way to a probe, and may still confirm the state.
 func (f *probes) ask(ctx context.Context) (uint64, error) {
-	if f.decideAsked(true).Do == TakeInventory && f.worker.claim(listing) {
+	_, lists := f.worker.runs(listing)
+	if f.decide(Question{After: Asked, Running: lists}).Do == TakeInventory && f.worker.claim(listing) {
 		answer := make(chan probe, 1)
 		f.worker.begun.Go(func() {
 			version, err := f.takeInventory(ctx, inventoryTimeout)

@@ -82,38 +82,16 @@ func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
 			}
 		}
 		var all sync.WaitGroup
-		all.Go(func() { prove(5*time.Millisecond + a.inventoryTime) })
-		time.Sleep(9 * time.Millisecond / 2)
+		all.Go(func() { prove(a.inventoryTime) })
+		time.Sleep(a.inventoryTime / 2)
 		for range 30 {
 			f.begin(0)
-			all.Go(func() { prove(5*time.Millisecond + a.inventoryTime) })
+			all.Go(func() { prove(2 * a.inventoryTime) })
 		}
 		all.Wait()
-		if n := a.inventories.Load(); n != 1 {
+		if n := a.inventories.Load(); n != 1 { // the others share a probe
 			t.Errorf("%d inventories", n)
 		}
-	})
-}
-
-// Nobody waits for a herd that does not come back.
-func TestAnInventoryGathersReadersForAWhile(t *testing.T) {
-	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Writer, f *Fence) {
-		fill(t, a, s)
-		f.rising, f.risingAt = true, time.Now()
-		time.Sleep(quietAfter)
-		read := func(took time.Duration) {
-			t.Helper()
-			defer f.begin(0).End()
-			start := time.Now()
-			if _, err := f.currentVersion(t.Context()); err != nil || time.Since(start) != took {
-				t.Error(err, time.Since(start))
-			}
-		}
-		end(underWay(f, 100, 0))
-		read(gatherFor + a.inventoryTime)
-		time.Sleep(2 * herdFor)
-		f.rising = true
-		read(a.inventoryTime)
 	})
 }
 
