@@ -73,7 +73,6 @@ type Facts struct {
 	Pending   bool          // the store still differs from the last inventory
 	Reads     int           // reads that are under way
 	UnderWay  time.Duration // their cost, if the apiserver answered them
-	Lately    time.Duration // the most of that a moment ago: readers are expected to come back
 	Owed      time.Duration // until the allowance permits a request
 	Rising    bool          // the last answer had a higher version than the newest state
 	Found     time.Duration // for how long that has been known
@@ -93,9 +92,6 @@ const (
 	silentWait = 3 * time.Millisecond
 	// risingFor is how long reads are forwarded because resource versions rise: then it is tried again.
 	risingFor = 10 * time.Second
-	// herdFor is how long readers that have shared a proof are expected to come back: they do so one after
-	// the other, and the first of them should wait for the others.
-	herdFor = 100 * time.Millisecond
 )
 
 // Next decides the next action for a question. Nothing else chooses between waiting, asking the apiserver,
@@ -238,9 +234,8 @@ func (f Facts) replacesProbe() bool {
 	return f.Objects <= most && f.mayTakeInventory()
 }
 
-// pays reports whether a proof costs the apiserver clearly less than forwarding the reads that are under
-// way, or were a moment ago.
-func (f Facts) pays(proof time.Duration) bool { return pays(proof, max(f.UnderWay, f.Lately)) }
+// pays reports whether a proof costs the apiserver clearly less than forwarding the reads that are under way.
+func (f Facts) pays(proof time.Duration) bool { return pays(proof, f.UnderWay) }
 
 // pays reports whether a proof costs clearly less than reads: one long response delays readers more than several
 // short ones. A proof that costs about one request always pays.

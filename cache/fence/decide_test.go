@@ -55,7 +55,6 @@ var situations = []situation{
 	{"the allowance is overdrawn, no events", func(f *Facts) { f.Rising, f.Silent, f.Owed = true, true, time.Minute }},
 	{"an inventory has failed", func(f *Facts) { f.Failed = true }},
 	{"the store lacks what the inventory has", func(f *Facts) { f.Pending = true }},
-	{"100 readers were here a moment ago", func(f *Facts) { f.Rising, f.Silent, f.Lately = true, true, 100*pageWork }},
 	{"stalled", func(f *Facts) { f.Stalled = true }},
 	{"in doubt", func(f *Facts) { f.Doubtful = true }},
 	{"a second watch was opened just now", func(f *Facts) { f.NextWatch = secondWatchInterval }},
@@ -84,7 +83,6 @@ func decisions() string {
 					Reads: size.reads, UnderWay: time.Duration(size.reads) * pageWork,
 				}
 				s.facts(&f)
-				f.Lately = max(f.Lately, f.UnderWay)
 				fmt.Fprintf(&out, "%-14s", Next(c.question, f))
 			}
 		}

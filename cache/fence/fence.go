@@ -40,8 +40,6 @@ type Fence struct {
 	// mu guards these.
 	reads    int           // that are under way
 	underWay time.Duration // their cost, if the apiserver answered them
-	herd     time.Duration // the most that underWay has been within the last herdFor
-	herdAt   time.Time     // when it was that
 }
 
 // base is the common state of the parts of a fence.
@@ -249,15 +247,11 @@ func (f *Fence) Facts() Facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	facts := Facts{
+	return Facts{
 		Objects: state.Len(), Price: price, Owed: owed,
 		Failed: now.Before(f.inventory.retryAt), Pending: !state.Reaches(f.inventory.pending),
 		Reads: f.reads, UnderWay: f.underWay,
 		Rising: f.rising, Found: now.Sub(f.risingAt), Silent: now.Sub(event) >= quietAfter, Missed: event.Before(f.missedAt),
 		Doubtful: f.store.Doubtful(), Stalled: f.stalled, NextWatch: f.secondWatch.next.Sub(now),
 	}
-	if now.Sub(f.herdAt) <= herdFor {
-		facts.Lately = f.herd
-	}
-	return facts
 }

@@ -43,7 +43,6 @@ func (f *Fence) Foresee(n Need) Do {
 	facts, q := f.Facts(), n.question(Arrived)
 	facts.Reads++
 	facts.UnderWay += q.Work
-	facts.Lately = max(facts.Lately, facts.UnderWay)
 	return Next(q, facts).Do
 }
 

@@ -37,9 +37,6 @@ func (f *Fence) begin(bytes int64) *Read {
 	defer f.mu.Unlock()
 	f.reads++
 	f.underWay += r.work
-	if now := time.Now(); f.underWay >= f.herd || now.Sub(f.herdAt) > herdFor {
-		f.herd, f.herdAt = f.underWay, now
-	}
 	return r
 }
 
