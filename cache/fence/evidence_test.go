@@ -74,6 +74,22 @@ func TestAReadThatNamesAVersionIsNotProvenByAnOlderOne(t *testing.T) {
 	})
 }
 
+// A read that has waited in vain is tried again, with the version that it has learned. etcd may have been restored meanwhile.
+func TestAReadThatIsTriedAgainIsNotProvenInDoubtByItsVersion(t *testing.T) {
+	withFence(t, func(t *testing.T, _ *fakeAPIServer, s *cache.Writer, f *Fence) {
+		s.Doubt()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if a, err := f.Prove(ctx, Need{Current: 10, Patient: true}); err == nil {
+			t.Errorf("proven by %s", a.Proof)
+		}
+		s.Trust()
+		if a, err := f.Prove(t.Context(), Need{Current: 10}); err != nil || a.Version != 10 {
+			t.Errorf("proven at %d, %v", a.Version, err)
+		}
+	})
+}
+
 // A proof that somebody has waited for in vain must cost those who come later nothing.
 func TestAReaderThatHasLeftLeavesNothingToProve(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Writer, f *Fence) {

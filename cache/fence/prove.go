@@ -22,7 +22,7 @@ func (f *Fence) Prove(ctx context.Context, n Need) (a Answer, err error) {
 		return a, err
 	case n.AtAnyPrice:
 		return f.recover(ctx, n)
-	case n.Version == 0 && n.Current > 0 && f.store.Snapshot().Reaches(n.Current):
+	case n.Version == 0 && n.Current > 0 && f.store.Proves(n.Current):
 		return Answer{Version: n.Current, Proof: f.proofOf(n.Current)}, nil
 	}
 	read := f.begin(n.Bytes)

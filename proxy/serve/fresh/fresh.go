@@ -37,7 +37,7 @@ type Attempt struct {
 // IsRecent reports whether the store shows a state that is recent enough for a most recent read, without a
 // further proof: because it began after the read, or has reached the version that the read waits for.
 func (a *Attempt) IsRecent(p *plan.Plan) bool {
-	return a.filledSince(p) || a.Version > 0 && p.Resource.Store.Snapshot().Reaches(a.Version)
+	return a.filledSince(p) || a.Version > 0 && p.Resource.Store.Proves(a.Version)
 }
 
 func (a *Attempt) filledSince(p *plan.Plan) bool {
