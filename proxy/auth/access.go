@@ -81,10 +81,10 @@ func (a *Access) mayWrite(ctx context.Context, u user.Info, read *request.Read) 
 		if a.Authorizer.options.RBAC == nil { // nothing tells in which namespaces it may
 			return true, nil
 		}
-		var cut bool
+		var more bool
 		var err error
-		if some, cut, err = a.Authorizer.changes.bindings.proposed(u); err != nil || cut { // nor do these tell all
-			return cut && err == nil, err
+		if some, more, err = a.Authorizer.changes.bindings.proposed(u); err != nil || more {
+			return more, err
 		}
 	}
 	for _, ns := range some {

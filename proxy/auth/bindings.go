@@ -34,14 +34,12 @@ type bindings struct {
 	namespaces map[subject][]string // in ascending order, once for each binding
 	used       map[string]int       // subjects by namespace
 	all        int                  // subjects
-	cut        int                  // RoleBindings of which not all subjects are kept
 }
 
 // binding is a RoleBinding.
 type binding struct {
 	namespace string
 	subjects  []subject
-	cut       bool // it has others
 }
 
 // subject is the hash of a subject. Equal hashes of others propose namespaces for which a review is denied.
@@ -50,6 +48,9 @@ type subject uint64
 var subjectSeed = maphash.MakeSeed()
 
 func subjectOf(kind, name string) subject { return subject(maphash.String(subjectSeed, kind+"/"+name)) }
+
+// anyone is a subject that stands for those of a RoleBinding that are not kept. Its namespaces are proposed for all users.
+var anyone = subjectOf("", "")
 
 func newBindings(m *Metrics) *bindings {
 	return &bindings{metrics: m, of: map[string]*binding{}, namespaces: map[subject][]string{}, used: map[string]int{}}
@@ -79,20 +80,20 @@ func (b *bindings) add(key, namespace string, subjects []subject) {
 	added := &binding{namespace: tree.Intern(namespace)}
 	for _, one := range subjects {
 		if b.all >= maxSubjects || b.used[added.namespace] >= maxSubjectsOfNamespace {
-			b.metrics.log.Warn("RoleBindings have more subjects than are kept: users may see fewer namespaces than they may read",
+			b.metrics.log.Warn("RoleBindings have more subjects than are kept: all users are reviewed in this namespace",
 				zap.String("namespace", added.namespace))
-			added.cut = true
-			b.cut++
-			break
+			one = anyone
 		}
 		list := b.namespaces[one]
 		i, _ := slices.BinarySearch(list, added.namespace)
 		b.namespaces[one] = slices.Insert(list, i, added.namespace)
 		b.all++
 		b.used[added.namespace]++
-		added.subjects = append(added.subjects, one)
+		if added.subjects = append(added.subjects, one); one == anyone {
+			break
+		}
 	}
-	if len(added.subjects) > 0 || added.cut {
+	if len(added.subjects) > 0 {
 		b.of[key] = added
 	}
 }
@@ -110,9 +111,6 @@ func (b *bindings) remove(key string) {
 		if b.namespaces[one] = slices.Delete(list, i, i+1); len(list) == 1 {
 			delete(b.namespaces, one)
 		}
-	}
-	if gone.cut {
-		b.cut--
 	}
 	b.all -= len(gone.subjects)
 	if b.used[gone.namespace] -= len(gone.subjects); b.used[gone.namespace] == 0 {
@@ -141,14 +139,14 @@ func (b *bindings) read() {
 	b.complete = true
 }
 
-// proposed returns the namespaces that are proposed for a user, in ascending order, and whether they may lack some. The error is
+// proposed returns the first namespaces that are proposed for a user, in ascending order, and whether there are more. The error is
 // errBindingsUnknown.
-func (b *bindings) proposed(u user.Info) (namespaces []string, cut bool, err error) {
+func (b *bindings) proposed(u user.Info) (namespaces []string, more bool, err error) {
 	b.mu.Lock()
-	if cut = b.cut > 0; !b.complete {
+	if !b.complete {
 		err = errBindingsUnknown
 	}
-	namespaces = b.first(nil, subjectOf(rbacv1.UserKind, u.GetName()))
+	namespaces = b.first(b.first(nil, anyone), subjectOf(rbacv1.UserKind, u.GetName()))
 	for _, group := range u.GetGroups() {
 		namespaces = b.first(namespaces, subjectOf(rbacv1.GroupKind, group))
 	}
@@ -158,7 +156,7 @@ func (b *bindings) proposed(u user.Info) (namespaces []string, cut bool, err err
 	if len(namespaces) > maxProposed {
 		return namespaces[:maxProposed], true, err
 	}
-	return namespaces, cut, err
+	return namespaces, false, err
 }
 
 // first appends the first namespaces of a subject, and one more than are proposed. The caller must hold mu.

@@ -24,8 +24,8 @@ func userSubject(name string) rbacv1.Subject { return rbacv1.Subject{Kind: "User
 
 func (b *bindings) check(t *testing.T, u *user.DefaultInfo, want ...string) {
 	t.Helper()
-	if got, cut, _ := b.proposed(u); !slices.Equal(got, want) || cut != (b.cut > 0) {
-		t.Errorf("%s is proposed %v, want %v; others: %v", u.Name, got, want, cut)
+	if got, more, _ := b.proposed(u); !slices.Equal(got, want) || more {
+		t.Errorf("%s is proposed %v, want %v; more: %v", u.Name, got, want, more)
 	}
 }
 
@@ -59,12 +59,12 @@ func TestRoleBindingsProposeTheirNamespaces(t *testing.T) {
 	for _, key := range []string{"a/1", "b/2", "c/1"} {
 		b.changed(key, nil)
 	}
-	if b.all+b.cut+len(b.of)+len(b.namespaces)+len(b.used) != 0 {
+	if b.all+len(b.of)+len(b.namespaces)+len(b.used) != 0 {
 		t.Errorf("%v is left", b)
 	}
 }
 
-func TestOneNamespaceTakesNoMoreThanItsPart(t *testing.T) {
+func TestNamespaceWithMoreSubjectsThanAreKeptIsProposedForAll(t *testing.T) {
 	b := newBindings(NewMetrics(nil))
 	var many []rbacv1.Subject
 	for i := range maxSubjectsOfNamespace + 1 {
@@ -73,16 +73,16 @@ func TestOneNamespaceTakesNoMoreThanItsPart(t *testing.T) {
 	b.changed("a/1", roleBinding("a", many...))
 	b.changed("a/2", roleBinding("a", userSubject("jane")))
 	b.changed("b/1", roleBinding("b", userSubject("jane")))
-	b.check(t, &user.DefaultInfo{Name: "jane"}, "b")
-	if b.all != maxSubjectsOfNamespace+1 || b.cut != 2 {
-		t.Errorf("%d are kept, %d RoleBindings are cut", b.all, b.cut)
+	b.read()
+	if b.all != maxSubjectsOfNamespace+3 {
+		t.Errorf("%d are kept", b.all)
 	}
+	b.check(t, &user.DefaultInfo{Name: "jane"}, "a", "b")
+	b.check(t, &user.DefaultInfo{Name: "of nothing that is kept"}, "a")
 	b.changed("a/1", nil)
 	b.changed("a/2", roleBinding("a", userSubject("jane")))
 	b.check(t, &user.DefaultInfo{Name: "jane"}, "a", "b")
-	if b.cut != 0 {
-		t.Errorf("%d RoleBindings are still cut", b.cut)
-	}
+	b.check(t, &user.DefaultInfo{Name: "of nothing"})
 }
 
 func TestFirstNamespacesAreProposed(t *testing.T) {
@@ -92,13 +92,13 @@ func TestFirstNamespacesAreProposed(t *testing.T) {
 		b.changed(ns, roleBinding(ns, userSubject("jane")))
 	}
 	jane := &user.DefaultInfo{Name: "jane"}
-	if got, cut, _ := b.proposed(jane); len(got) != maxProposed || got[0] != "ns-0001" || got[maxProposed-1] != "ns-1000" || !cut {
-		t.Errorf("%d are proposed, from %s on; others: %v", len(got), got[0], cut)
+	if got, more, _ := b.proposed(jane); len(got) != maxProposed || got[0] != "ns-0001" || got[maxProposed-1] != "ns-1000" || !more {
+		t.Errorf("%d are proposed, from %s on; more: %v", len(got), got[0], more)
 	}
 	for i := maxProposed + 1; i <= 2*maxProposed; i++ {
 		b.changed(fmt.Sprintf("ns-%04d", i), nil)
 	}
-	if got, cut, _ := b.proposed(jane); len(got) != maxProposed || cut {
-		t.Errorf("%d are proposed; others: %v", len(got), cut)
+	if got, more, _ := b.proposed(jane); len(got) != maxProposed || more {
+		t.Errorf("%d are proposed; more: %v", len(got), more)
 	}
 }

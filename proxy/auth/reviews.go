@@ -279,7 +279,10 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 		case err == nil:
 			r.put(key, got.at(now))
 		case !refused:
-			last, _ := r.kept.get(key) // it stays known
+			last, _ := r.last(key) // it stays known
+			if !last.lasting {
+				last = result[V]{}
+			}
 			r.put(key, last.postponed(now, errRests))
 		}
 		delete(r.running, key)

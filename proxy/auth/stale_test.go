@@ -60,15 +60,18 @@ func TestLastVerdictsHoldForReadsOfSomeNamespaces(t *testing.T) {
 	} {
 		t.Run(name, part(runSome, func(t *testing.T, reviews *reviewAPI, access *Access, _ *rules) {
 			access.SetStaleFor(time.Hour)
-			for _, known := range []bool{true, false} {
+			for i := range 4 { // a review that fails is not repeated at once
+				known := i == 0
 				r, some, err := access.someOf(t, row.url, asks)
 				all, failed := access.MayRead(r, readOf(t, r))
 				shows := some != nil && slices.Equal(some.Namespaces, []string{"a", "b"})
 				if err != nil || failed != nil || all || shows != (known || row.want) {
 					t.Errorf("known %v: shows %+v, %v, and all: %v, %v", known, some, err, all, failed)
 				}
-				reviews.breakWith(faults["internal error"])
-				time.Sleep(time.Hour / 2)
+				if known {
+					reviews.breakWith(faults["internal error"])
+					time.Sleep(time.Hour / 2)
+				}
 			}
 		}))
 	}
