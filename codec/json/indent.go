@@ -24,7 +24,7 @@ func MaxIndented(n int) int { return indentFactor*n + indentFloor }
 // The error is ErrSize for a value that would become longer than MaxIndented permits, ErrSyntax or ErrDepth; dst is
 // then returned unchanged.
 func AppendIndent(dst, src []byte, depth int) ([]byte, error) {
-	if IndentedSize(src, depth) > MaxIndented(len(src)) {
+	if indentedSize(src, depth) > MaxIndented(len(src)) {
 		return dst, ErrSize
 	}
 	const level = "  "
@@ -36,8 +36,8 @@ func AppendIndent(dst, src []byte, depth int) ([]byte, error) {
 	return out, nil
 }
 
-// IndentedSize returns the length of the indented form of compact JSON at a depth in levels, in bytes.
-func IndentedSize(src []byte, depth int) int {
+// indentedSize returns the length of the indented form of compact JSON, in bytes.
+func indentedSize(src []byte, depth int) int {
 	size := len(src)
 	for i := 0; i >= 0 && i < len(src); {
 		end := i + 1

@@ -26,7 +26,7 @@ func TestAppendIndentPrintsLikeEncodingJSON(t *testing.T) {
 			if err := stdjson.Compact(&compact, b); err != nil {
 				t.Fatal(err)
 			}
-			if n := IndentedSize(compact.Bytes(), depth); n != want.Len() {
+			if n := indentedSize(compact.Bytes(), depth); n != want.Len() {
 				t.Errorf("%s at level %d has %d bytes, not %d", b, depth, want.Len(), n)
 			}
 		}

@@ -28,8 +28,11 @@ func (e *Exchange) transcodeError(resp *http.Response) *http.Response {
 		return resp
 	}
 	format := negotiate.ErrorFormat(e.target.client, hasCBOR(resp.StatusCode))
+	if maxSize(body, format, 0) > errorReserve-maxError {
+		return resp
+	}
 	out, err := appendStatus(nil, body, format)
-	if err != nil || len(out) > errorReserve-maxError {
+	if err != nil {
 		return resp
 	}
 	resp.Body.Close()

@@ -4,10 +4,8 @@ package transcode
 const (
 	// maxResponse is the longest JSON response that is transcoded. Longer lists have to be paged.
 	maxResponse = 32 << 20
-	// maxTranscoded is the longest response that is made from JSON.
+	// maxTranscoded is the longest response that is made from JSON, by estimate.
 	maxTranscoded = 64 << 20
-	// reserveFactor times the JSON is reserved for the response that is made from it.
-	reserveFactor = 2
 	// maxEvent is the longest watch event that is transcoded, in JSON: several times the largest
 	// object that etcd stores.
 	maxEvent = 16 << 20

@@ -12,18 +12,15 @@ import (
 )
 
 // appendObject appends an object or list, given in valid JSON, in the format. The error is
-// codec.ErrUnsupported if the object has no such form, or errTooLarge.
+// codec.ErrUnsupported if the object has no such form.
 func (t *target) appendObject(dst, src []byte, f codec.Format) ([]byte, error) {
 	object := json.Value(src)
 	kind, _ := object.Get("kind").Text()
-	keeps := t.keepsShape(object, f)
 	switch {
-	case !keeps && strings.HasSuffix(kind, "List") && hasItems(object):
-		return appendList(dst, object, kind, f)
-	case (f.Pretty || f.Encoding == codec.YAML) && json.IndentedSize(src, 0) > maxTranscoded:
-		return dst, errTooLarge
-	case keeps:
+	case t.keepsShape(object, f):
 		return codec.AppendFromJSON(dst, src, f.Encoding)
+	case strings.HasSuffix(kind, "List") && hasItems(object):
+		return appendList(dst, object, kind, f)
 	}
 	writer, err := writerFor(object, kind, f)
 	if err != nil {
@@ -71,10 +68,7 @@ func appendList(dst []byte, list json.Value, listKind string, f codec.Format) ([
 			}
 			v = item
 		}
-		if dst, err = w.AppendItem(dst, v); err == nil && len(dst) > maxTranscoded {
-			err = errTooLarge
-		}
-		if err != nil {
+		if dst, err = w.AppendItem(dst, v); err != nil {
 			return dst, err
 		}
 		n++

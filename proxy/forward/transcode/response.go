@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
@@ -75,25 +76,26 @@ func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 	case err != nil:
 		return nil, cannotTranscode(err)
 	}
-	if err := e.memory.Reserve(int64(cap(body) + reserveFactor*len(body))); err != nil {
+	size := e.target.maxSize(body, f)
+	if size > maxTranscoded {
+		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, maxTranscoded)
+	}
+	if err := e.memory.Reserve(int64(cap(body)) + size); err != nil {
 		return nil, err
 	}
-	out, err := e.target.appendObject(make([]byte, 0, len(body)), body, f)
+	out, err := e.target.appendObject(make([]byte, 0, size), body, f)
 	switch {
 	case errors.Is(err, codec.ErrUnsupported):
 		return nil, err
-	case errors.Is(err, errTooLarge), len(out) > maxTranscoded:
-		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, maxTranscoded)
 	case errors.Is(err, json.ErrSize):
 		return nil, notAcceptable("is too large for %s: limit is %d bytes an item", f, yaml.MaxObject)
 	case err != nil:
 		return nil, cannotTranscode(err)
+	case cap(out) > 2*len(out): // size is that of the worst case
+		out = slices.Clone(out)
 	}
-	return out, e.memory.Reserve(int64(cap(body) + cap(out)))
+	return out, nil
 }
-
-// errTooLarge is returned for a response that would be longer than maxTranscoded.
-var errTooLarge = errors.New("response is too large")
 
 func cannotTranscode(err error) error {
 	return response.NewServerError(message.Untranscodable.Say(err))

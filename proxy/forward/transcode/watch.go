@@ -137,11 +137,17 @@ func (s *watchStream) appendEvent(dst []byte, event json.Value) ([]byte, error) 
 
 // reserve returns dst, or a buffer in its place that is large enough for the transcoded event.
 func (s *watchStream) reserve(dst []byte, event json.Value) ([]byte, error) {
-	size := reserveFactor * len(event)
+	size := 2*maxSize(event, s.target.format, 0) + rowBytes // cells of a Table repeat some of it
+	if s.target.format.Shape == codec.Table {
+		size += columnBytes
+	}
 	if size <= maxIdleBuffer {
 		return dst, nil
 	}
-	if err := s.events.memory.Reserve(s.events.reserved + int64(size)); err != nil {
+	if size > maxTranscoded {
+		return dst, fmt.Errorf("%w: it would have more than %d bytes", errEvent, maxTranscoded)
+	}
+	if err := s.events.memory.Reserve(s.events.reserved + size); err != nil {
 		return dst, err
 	}
 	return make([]byte, 0, size), nil
