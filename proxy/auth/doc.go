@@ -23,7 +23,7 @@
 //	reviewTimeout     10 s  the apiserver has for a review; MayRead gives up after twice that
 //	stalePatience      1 s  a caller waits for the repetition of a review whose last result can be used
 //	failedPause        1 s  until a review that failed is repeated
-//	TokenTTL, AllowTTL, DenyTTL   a result is kept, and a lasting one for as long again while reviews fail or are slow
+//	TokenTTL, AllowTTL, DenyTTL   a result is kept, and a positive one for as long again while reviews fail or are slow
 //	staleFor                after that, while reviews fail, for reads of any version only; package watch keeps open watches
 //	                        for its doubtfulFor
 //	settleTime         1 s  after a change of an RBAC object, until results count again

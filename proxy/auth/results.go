@@ -13,8 +13,7 @@ type digest [sha256.Size]byte
 type result[V any] struct {
 	value    V
 	positive bool // whether the review verified or allowed
-	// lasting reports whether the result can be used for longer while the review cannot be repeated: all but those of rejected
-	// tokens.
+	// lasting reports whether reads of any version can use the result while the review cannot be repeated: all but a rejected token.
 	lasting bool
 	bytes   int // of memory, without entryBytes
 	ttl     time.Duration
@@ -42,10 +41,10 @@ func (v result[V]) postponed(now time.Time, err error) result[V] {
 	return v
 }
 
-// usable reports whether the result can be used although the review cannot be repeated: for one more TTL, and by reads of any
-// version for staleFor after it has expired.
+// usable reports whether the result can be used although the review cannot be repeated: a positive one for one more TTL, and a
+// lasting one by reads of any version for staleFor after it has expired.
 func (v result[V]) usable(now time.Time, staleFor time.Duration) bool {
-	return v.lasting && (now.Before(v.until) || now.Before(v.until.Add(staleFor-v.ttl)))
+	return v.positive && now.Before(v.until) || v.lasting && now.Before(v.until.Add(staleFor-v.ttl))
 }
 
 // get returns the value, or the error if it cannot be used.

@@ -112,7 +112,7 @@ func newReviews[V any](q *limits.Queue, m reviewMetrics, memory int64) *reviews[
 // get returns the value for a key, which ask determines unless a result is kept. The asker is for unknown
 // reviews: of a key without a positive result, and not for a recheck.
 //
-// The error is a *reviewError, or a *limits.Refused of the asker. For one more TTL after a lasting result has expired, get
+// The error is a *reviewError, or a *limits.Refused of the asker. For one more TTL after a positive result has expired, get
 // returns it if the review fails or takes longer than stalePatience: while the apiserver is slow or cannot be reached, known
 // callers stay known. A read of any version gets it for staleFor, but only while reviews fail: slow ones prolong nothing.
 func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(context.Context) (result[V], error)) (V, error) {
