@@ -17,9 +17,9 @@ const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResour
 func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
 	t.Parallel()
 	const group = "/apis/authz.example.com/v1"
-	apiserver.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+	apiserver.MustHave(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
 	for _, ns := range []string{"a", "b"} {
-		apiserver.MustCreate(t, group+"/namespaces/"+ns+"/namespaces",
+		apiserver.MustHave(t, group+"/namespaces/"+ns+"/namespaces",
 			`{"apiVersion":"authz.example.com/v1","kind":"Ns","metadata":{"name":"a"},"of":"`+ns+`"}`)
 	}
 	apiserver.Grant(t, "a", harness.User("nobody"), harness.MayRead("authz.example.com", "namespaces"))

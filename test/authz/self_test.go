@@ -21,7 +21,7 @@ authorization: {allowTTL: 1s, denyTTL: 1s}
 // createAccount creates a service account that may read pods until revoke is called.
 func createAccount(t *testing.T, name string) (revoke func()) {
 	t.Helper()
-	apiserver.MustCreate(t, "/api/v1/namespaces/default/serviceaccounts", named(name))
+	apiserver.MustHave(t, "/api/v1/namespaces/default/serviceaccounts", named(name))
 	return apiserver.Grant(t, "", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: name}, harness.MayRead("", "pods"))
 }
 

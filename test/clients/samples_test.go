@@ -154,5 +154,5 @@ func toJSON(t *testing.T, text string) string {
 // defineGadgets creates the CustomResourceDefinition of gadgets, if there is none.
 func defineGadgets(t *testing.T) {
 	t.Helper()
-	apiserver.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", toJSON(t, gadgetDefinition))
+	apiserver.MustHave(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", toJSON(t, gadgetDefinition))
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -187,15 +188,38 @@ func (c *ControlPlane) MustCreate(t testing.TB, path, object string) {
 	}
 }
 
-// Create creates an object, unless it is there, as soon as the apiserver serves its resource.
-func (c *ControlPlane) Create(ctx context.Context, path, object string) error {
-	return Poll(ctx, func() error {
-		a, err := c.Raw("admin").Write(ctx, http.MethodPost, path, object)
-		if a.Status == http.StatusConflict {
-			return nil
+// MustHave is MustCreate, but the object may be there already, as one that other tests share.
+func (c *ControlPlane) MustHave(t testing.TB, path, object string) {
+	t.Helper()
+	if err := c.Create(t.Context(), path, object); err != nil && !errors.Is(err, errExists) {
+		t.Fatal(err)
+	}
+}
+
+// errExists is returned for an object that is there already.
+var errExists = errors.New("it exists")
+
+// Create creates an object. It tries again while its resource is not served yet (404), its namespace is not known yet (403), or
+// the apiserver fails. An object that exists is an error, unless a failed attempt may have created it.
+func (c *ControlPlane) Create(ctx context.Context, path, object string) (err error) {
+	failed := false
+	_ = Poll(ctx, func() error {
+		var a *Response
+		a, err = c.Raw("admin").Write(ctx, http.MethodPost, path, object)
+		switch {
+		case a.Status == 0 || a.Status >= http.StatusInternalServerError:
+			failed = true
+			return err
+		case a.Status == http.StatusNotFound || a.Status == http.StatusForbidden:
+			return err
+		case a.Status == http.StatusConflict && failed:
+			err = nil
+		case a.Status == http.StatusConflict:
+			err = fmt.Errorf("%w: %w", errExists, err)
 		}
-		return err
+		return nil
 	})
+	return err
 }
 
 // Close closes idle connections; r can still be used.
