@@ -86,11 +86,19 @@ func sortEntries(in []byte) (item, rest []byte, err error) {
 	if size == 0 || size > 1 && major < simple && n < minArgument[size] {
 		return nil, nil, errHead
 	}
-	if major == byteString || major == text {
+	children := 0
+	switch major {
+	case byteString, text:
 		size += int(n)
+	case array:
+		children = int(n)
+	case mapping:
+		children = 2 * int(n)
+	case tag:
+		children = 1
 	}
 	item, rest = in[:size:size], in[size:]
-	parts := make([][]byte, map[byte]uint64{array: n, mapping: 2 * n, tag: 1}[major])
+	parts := make([][]byte, children)
 	for i := range parts {
 		if parts[i], rest, err = sortEntries(rest); err != nil {
 			return nil, nil, err

@@ -20,11 +20,12 @@ type Write struct {
 	Object json.RawMessage `json:"object"` // for PATCH a merge patch
 }
 
-// send sends the write until its resource is served: a CRD is not served at once.
+// send sends the write until its resource is served: a CRD is not served at once. What is deleted is there.
 func (w Write) send(ctx context.Context, to server) (err error) {
 	_ = harness.Poll(ctx, func() error {
 		var a *harness.Response
-		if a, err = to.Raw("admin").Write(ctx, cmp.Or(w.Method, http.MethodPost), w.Path, string(w.Object)); a.Status == http.StatusNotFound {
+		a, err = to.Raw("admin").Write(ctx, cmp.Or(w.Method, http.MethodPost), w.Path, string(w.Object))
+		if a.Status == http.StatusNotFound && w.Method != http.MethodDelete {
 			return err
 		}
 		return nil
