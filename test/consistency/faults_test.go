@@ -34,15 +34,21 @@ var faults = []struct {
 	shortest, longest time.Duration
 	silent            bool // no byte of the apiserver arrives
 }{
-	{"all connections are cut", func(f *faultInjector) { f.link.Cut(1) }, 0, 0, false},
-	{"some connections are cut", func(f *faultInjector) { f.link.Cut(f.rnd.Float64()) }, 0, 0, false},
-	{"connections are refused", func(f *faultInjector) { f.link.Refuse() }, 300 * time.Millisecond, 2 * time.Second, true},
-	{"connections stall", func(f *faultInjector) { f.link.Delay(math.MaxInt64) }, 300 * time.Millisecond, 2500 * time.Millisecond, true},
-	{"connections are slow", (*faultInjector).slow, time.Second, 3 * time.Second, false},
-	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second, false},
-	{"watches lag", (*faultInjector).delayWatches, 2 * time.Second, 5 * time.Second, false},
-	{"the apiserver stops", (*faultInjector).stop, 300 * time.Millisecond, 2 * time.Second, false},
-	{"the apiserver is killed", (*faultInjector).kill, 0, time.Second, false},
+	{name: "all connections are cut", begin: func(f *faultInjector) { f.link.Cut(1) }},
+	{name: "some connections are cut", begin: func(f *faultInjector) { f.link.Cut(f.rnd.Float64()) }},
+	{
+		name: "connections are refused", begin: func(f *faultInjector) { f.link.Refuse() },
+		shortest: 300 * time.Millisecond, longest: 2 * time.Second, silent: true,
+	},
+	{
+		name: "connections stall", begin: func(f *faultInjector) { f.link.Delay(math.MaxInt64) },
+		shortest: 300 * time.Millisecond, longest: 2500 * time.Millisecond, silent: true,
+	},
+	{name: "connections are slow", begin: (*faultInjector).slow, shortest: time.Second, longest: 3 * time.Second},
+	{name: "watches lag", begin: (*faultInjector).delayWatches, shortest: 2 * time.Second, longest: 5 * time.Second},
+	{name: "watches lag", begin: (*faultInjector).delayWatches, shortest: 2 * time.Second, longest: 5 * time.Second},
+	{name: "the apiserver stops", begin: (*faultInjector).stop, shortest: 300 * time.Millisecond, longest: 2 * time.Second},
+	{name: "the apiserver is killed", begin: (*faultInjector).kill, longest: time.Second},
 }
 
 // Lag and delay between faults. On a perfect connection, a gateway without a consistent-read fence
@@ -76,10 +82,10 @@ func (f *faultInjector) run(ctx context.Context) {
 			fault.begin(f)
 			half := between(f.rnd, fault.shortest, fault.longest) / 2
 			wait(context.WithoutCancel(ctx), half)
-			arrived := f.link.Answered.Load()
+			before := f.link.Answered.Load()
 			wait(context.WithoutCancel(ctx), half)
-			if n := f.link.Answered.Load() - arrived; fault.silent && n > 0 {
-				f.t.Errorf("%d bytes of the apiserver arrive although %s", n, fault.name)
+			if arrived := f.link.Answered.Load() - before; fault.silent && arrived > 0 {
+				f.t.Errorf("%d bytes of the apiserver arrive although %s", arrived, fault.name)
 			}
 			f.restore()
 			f.note("end of: " + fault.name)

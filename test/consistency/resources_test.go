@@ -81,5 +81,5 @@ func (r resource) define(t *testing.T) {
 		"selectableFields":[{"jsonPath":".spec.color"}],
 		"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
 			"color":{"type":"string"}}}}}}}]}}`, r.plural, r.group, r.kind)
-	controlPlane.MustCreate(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+	controlPlane.MustHave(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
 }

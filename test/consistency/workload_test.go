@@ -162,7 +162,7 @@ func (wl *workload) clear(t *testing.T) {
 func createNamespaces(t *testing.T, prefix string) {
 	t.Helper()
 	for _, name := range append(namespacesOf(prefix), staticNamespace(prefix)) {
-		controlPlane.MustCreate(t, "/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+		controlPlane.MustHave(t, "/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
 	}
 }
 

@@ -35,10 +35,10 @@ func example() *History {
 			},
 		},
 		Writes: []Write{
-			{Client: "w", Verb: "create", Key: "n/c", Version: 20, Began: 100, Ended: 110},
-			{Client: "w", Verb: "update", Key: "n/a", Version: 30, Began: 200, Ended: 210},
-			{Client: "w", Verb: "delete", Key: "n/b", UID: "uid of b", Began: 300, Ended: 310},
-			{Client: "w", Verb: "create", Key: "n/d", Version: 50, Began: 400, Ended: 410},
+			{Client: "w", Verb: "PATCH", Key: "n/c", Version: 20, Began: 100, Ended: 110},
+			{Client: "w", Verb: "PATCH", Key: "n/a", Version: 30, Began: 200, Ended: 210},
+			{Client: "w", Verb: "DELETE", Key: "n/b", UID: "uid of b", Began: 300, Ended: 310},
+			{Client: "w", Verb: "PATCH", Key: "n/d", Version: 50, Began: 400, Ended: 410},
 		},
 	}
 }
@@ -255,10 +255,10 @@ func TestGetsMustShowARevisionOfTheirTime(t *testing.T) {
 func TestLogMustHoldEveryWrite(t *testing.T) {
 	judge(t, []row[func(*History)]{
 		{"lost write", func(h *History) {
-			h.Writes = append(h.Writes, Write{Verb: "create", Key: "n/x", Version: 45, Began: 350, Ended: 351})
+			h.Writes = append(h.Writes, Write{Verb: "PATCH", Key: "n/x", Version: 45, Began: 350, Ended: 351})
 		}, []Kind{LostWrite}},
 		{"lost deletion", func(h *History) {
-			h.Writes = append(h.Writes, Write{Verb: "delete", Key: "n/c", UID: "uid of c", Began: 350, Ended: 351})
+			h.Writes = append(h.Writes, Write{Verb: "DELETE", Key: "n/c", UID: "uid of c", Began: 350, Ended: 351})
 		}, []Kind{LostWrite}},
 		{"out of order", func(h *History) { h.Log.Events[0].Version = 30 }, []Kind{InvalidHistory}},
 		{"event of a missing object", func(h *History) { h.Log.State = nil }, []Kind{InvalidHistory}},
