@@ -97,11 +97,15 @@ func TestCompressedWatchDeliversEachEvent(t *testing.T) {
 	})
 }
 
-// newest returns the version of a list of the most recent state. Sluice has proven it, so that it serves a watch from it.
+// newest returns the version of a list of the most recent state. If Sluice answers, it has proven it, so that it serves a watch
+// from it.
 func newest(t *testing.T, from *harness.RawClient, namespace string) string {
 	t.Helper()
 	list := from.MustGet(t, configMaps.Path(namespace), inJSON)
 	version, _ := json.Value(list.Body).Get("metadata", "resourceVersion").Text()
+	if list.Status != http.StatusOK || version == "" {
+		t.Fatalf("a list without a version: %d %s", list.Status, list.Body)
+	}
 	return version
 }
 
