@@ -22,7 +22,9 @@ func TestClientsOfExpiredVersionsKeepNoOthersFromTheCache(t *testing.T) {
 	plane := harness.Start(t)
 	create := func(name string) (version string) {
 		a := plane.Raw("admin").Must(t, http.MethodPost, "/api/v1/namespaces/default/configmaps", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
-		version, _ = json.Value(a.Body).Get("metadata", "resourceVersion").Text()
+		if version, _ = json.Value(a.Body).Get("metadata", "resourceVersion").Text(); version == "" {
+			t.Fatalf("an object without a version: %s", a.Body)
+		}
 		return version
 	}
 	expired := create("first")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 
+	"sluice/codec/json"
 	"sluice/test/harness"
 )
 
@@ -98,7 +99,7 @@ func TestWatchesAreServedFromTheCacheSoonAfterAStart(t *testing.T) {
 				sluice.Restart(t)
 				harness.Eventually(t, "watches are served", func() error { return m.served(sluice) })
 			}
-			m.sees(t, name)
+			m.sees(t)
 		})
 	}
 }
@@ -108,20 +109,38 @@ func TestWatchesAreServedFromTheCacheSoonAfterAStart(t *testing.T) {
 func writeOften(t *testing.T) {
 	t.Helper()
 	const path = "/api/v1/namespaces/default/configmaps"
-	apiserver.MustCreate(t, path, `{"metadata":{"name":"often"}}`)
+	name := createNew(t, path)
+	written := 0
 	var running sync.WaitGroup
 	running.Go(func() {
 		for n := 0; t.Context().Err() == nil; n++ {
-			_, _ = apiserver.Raw("admin").Write(t.Context(), http.MethodPatch, path+"/often", fmt.Sprintf(`{"data":{"n":"%d"}}`, n))
+			if _, err := apiserver.Raw("admin").Write(t.Context(), http.MethodPatch, path+"/"+name, fmt.Sprintf(`{"data":{"n":"%d"}}`, n)); err == nil {
+				written++
+			}
 		}
 	})
-	t.Cleanup(running.Wait)
+	t.Cleanup(func() {
+		if running.Wait(); written < 100 {
+			t.Errorf("only %d writes succeeded", written)
+		}
+	})
+}
+
+// createNew creates an object and returns its name, which no object had before.
+func createNew(t *testing.T, path string) (name string) {
+	t.Helper()
+	a := apiserver.Raw("admin").Must(t, http.MethodPost, path, `{"metadata":{"generateName":"new-"}}`)
+	name, ok := json.Value(a.Body).Get("metadata", "name").Text()
+	if !ok {
+		t.Fatalf("an object without a name: %s", a.Body)
+	}
+	return name
 }
 
 // sees waits until a new object reaches its informer.
-func (m manager) sees(t *testing.T, name string) {
+func (m manager) sees(t *testing.T) {
 	t.Helper()
-	apiserver.MustCreate(t, "/api/v1/namespaces/default/serviceaccounts", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+	name := createNew(t, "/api/v1/namespaces/default/serviceaccounts")
 	store := m[corev1.SchemeGroupVersion.WithResource("serviceaccounts")].GetStore()
 	harness.Eventually(t, "a new object is seen", func() error {
 		if _, exists, err := store.GetByKey("default/" + name); !exists {
