@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -169,14 +170,22 @@ func (r *RawClient) Must(t testing.TB, method, path, object string) *Response {
 	return a
 }
 
-// MustOpen is Open for a test, which an error ends. The body is closed when the test ends.
-func (r *RawClient) MustOpen(t testing.TB, q Request) *http.Response {
+// MustOpen is Open for a test, which ends on an error and on a status other than those wanted, by default on each from 400.
+// The body is closed when the test ends.
+func (r *RawClient) MustOpen(t testing.TB, q Request, want ...int) *http.Response {
 	t.Helper()
 	resp, err := r.Open(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
+	fine := resp.StatusCode < http.StatusBadRequest
+	if len(want) > 0 {
+		fine = slices.Contains(want, resp.StatusCode)
+	}
+	if !fine {
+		t.Fatalf("%s %s: %s", q.Method, q.Path, resp.Status)
+	}
 	return resp
 }
 

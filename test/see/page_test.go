@@ -36,7 +36,7 @@ func start(t *testing.T, apiserver *harness.ControlPlane, flags ...string) *harn
 	s.Raw(harness.Anonymous).MustOpen(t, harness.Request{
 		Path:   "/api/v1/namespaces/" + canary + "/configmaps?" + canary,
 		Header: http.Header{"Authorization": {"Bearer " + canary}, "User-Agent": {canary}, "X-Canary": {canary}},
-	})
+	}, http.StatusUnauthorized)
 	harness.Eventually(t, "a page with the resources", func() error {
 		text, err := s.AdminGet("/")
 		if err == nil && !(strings.Contains(text, "/r/configmaps.v1") && strings.Contains(text, "answers")) {

@@ -148,14 +148,15 @@ func startTasks(t *testing.T) *harness.Sluice {
 	}
 	admin := s.Raw("admin")
 	for range 40 {
-		if _, err := admin.Do(t.Context(), as("reporter/1.0", "/api/v1/pods")); err != nil {
-			t.Fatal(err)
+		if a := admin.MustDo(t, as("reporter/1.0", "/api/v1/pods")); a.Status != http.StatusOK {
+			t.Fatalf("%d: %.200s", a.Status, a.Body)
 		}
 	}
 	admin.MustOpen(t, as("controller/2.0", "/api/v1/secrets?watch=1"))
 	harness.Eventually(t, "watches too many, more than one a second", func() error {
 		for range 600 {
-			if resp := admin.MustOpen(t, as("greedy/1.0", "/api/v1/events?watch=1")); resp.StatusCode != http.StatusTooManyRequests {
+			resp := admin.MustOpen(t, as("greedy/1.0", "/api/v1/events?watch=1"), http.StatusOK, http.StatusTooManyRequests)
+			if resp.StatusCode == http.StatusOK {
 				return errors.New(resp.Status)
 			}
 		}

@@ -34,12 +34,12 @@ func startWhy(t *testing.T) *harness.Sluice {
 	return s
 }
 
-// sourceOf makes a request that asks for its source.
-func sourceOf(t *testing.T, s *harness.Sluice, user, path string, header http.Header) string {
+// sourceOf makes a request that asks for its source, and wants a status as MustOpen does.
+func sourceOf(t *testing.T, s *harness.Sluice, user, path string, header http.Header, want ...int) string {
 	t.Helper()
 	asked := http.Header{"Sluice-Source": {"?1"}}
 	maps.Copy(asked, header)
-	return s.Raw(user).MustOpen(t, harness.Request{Path: path, Header: asked}).Header.Get("Sluice-Source")
+	return s.Raw(user).MustOpen(t, harness.Request{Path: path, Header: asked}, want...).Header.Get("Sluice-Source")
 }
 
 // TestWhyTellsWhatHappened runs the command with the kubeconfigs of users, and nothing but these.
@@ -83,7 +83,7 @@ func TestTheSourceTellsNothingOfWhatACallerMayNotRead(t *testing.T) {
 			"nobody": nil, "a stranger": {"Authorization": {"Bearer x"}}, "an impersonated one": {"Impersonate-User": {"nobody"}},
 		} {
 			user := map[bool]string{true: "admin", false: "nobody"}[header != nil]
-			if source := sourceOf(t, s, user, path, header); source != "" {
+			if source := sourceOf(t, s, user, path, header, http.StatusUnauthorized, http.StatusForbidden); source != "" {
 				t.Errorf("%s learns %q from %s", name, source, path)
 			}
 		}

@@ -102,12 +102,12 @@ type parent struct{ trace, span string }
 
 func newParent(n int) parent { return parent{fmt.Sprintf("%031x%x", 0x51, n), fmt.Sprintf("%016x", n)} }
 
-func (p parent) send(t *testing.T, s *harness.Sluice, user, path string) {
+func (p parent) send(t *testing.T, s *harness.Sluice, user, path string, want int) {
 	t.Helper()
 	header := http.Header{
 		"Traceparent": {"00-" + p.trace + "-" + p.span + "-01"}, "User-Agent": {canary}, "X-Canary": {canary}, "Audit-Id": {canary},
 	}
-	s.Raw(user).MustOpen(t, harness.Request{Path: path, Header: header}).Body.Close()
+	s.Raw(user).MustOpen(t, harness.Request{Path: path, Header: header}, want).Body.Close()
 }
 
 // startTraced starts a Sluice that sends spans to the receiver.
@@ -124,10 +124,10 @@ func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	s := r.startTraced(t, 0, r.startTraced(t, 0, nil).RESTConfig("sluice"))
 	list, watch, passed, stranger := newParent(1), newParent(2), newParent(3), newParent(4)
 	const path = "/api/v1/namespaces/" + canary + "/configmaps"
-	stranger.send(t, s, "nobody", path+"?resourceVersion=0") // first, so that its spans would be there with the others
-	list.send(t, s, "admin", path+"?resourceVersion=0&labelSelector="+canary)
-	watch.send(t, s, "admin", path+"?watch=1&fieldSelector=metadata.name="+canary)
-	passed.send(t, s, "admin", "/api/v1/namespaces/"+canary)
+	stranger.send(t, s, "nobody", path+"?resourceVersion=0", http.StatusForbidden) // first, so that its spans would be there with the others
+	list.send(t, s, "admin", path+"?resourceVersion=0&labelSelector="+canary, http.StatusOK)
+	watch.send(t, s, "admin", path+"?watch=1&fieldSelector=metadata.name="+canary, http.StatusOK)
+	passed.send(t, s, "admin", "/api/v1/namespaces/"+canary, http.StatusNotFound)
 
 	const route = "GET /api/v1/configmaps"
 	served := r.await(t, list.trace, route, "prove")
@@ -137,8 +137,8 @@ func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	if attribute(served, "sluice.source") != "cache" || attribute(served, "sluice.reason") != "any-version" {
 		t.Errorf("attributes %v", served.Attributes)
 	}
-	r.await(t, watch.trace, route, "prove")                         // the span of a watch ends with its headers
-	r.await(t, passed.trace, "GET other", "upstream authenticated") // since the apiserver answers 404
+	r.await(t, watch.trace, route, "prove") // the span of a watch ends with its headers
+	r.await(t, passed.trace, "GET other", "upstream authenticated")
 	gateways := slices.DeleteFunc(r.trace(passed.trace), func(s *tracev1.Span) bool { return s.Kind != tracev1.Span_SPAN_KIND_SERVER })
 	if len(gateways) != 2 {
 		t.Errorf("%d gateways know the trace, want both: the upstream receives the span", len(gateways))
@@ -158,7 +158,7 @@ func TestTraceOfAnyCallerIsOnlyLinked(t *testing.T) {
 	r := startReceiver(t)
 	s := r.startTraced(t, 1000000, nil)
 	p := newParent(5)
-	p.send(t, s, "nobody", "/api/v1/namespaces/default/configmaps/"+canary)
+	p.send(t, s, "nobody", "/api/v1/namespaces/default/configmaps/"+canary, http.StatusForbidden)
 	harness.Eventually(t, "a span with a link", func() error {
 		spans := r.trace("")
 		for _, span := range spans {
