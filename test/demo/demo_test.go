@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -168,7 +169,8 @@ func TestRecordDrawsCommandsAndEndsDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range append(recorded, "make demo", "Starting Sluice", "CPU for a list of all pods", "Running", "nightly-", "content-encoding: ", "sluice-source: cache") {
+	for _, want := range append(recorded, ">$ make demo<", "Starting Sluice", "CPU for a list of all pods", "Running", "nightly-",
+		"content-encoding: ", "sluice-source: cache") {
 		if !strings.Contains(shown(svg), want) {
 			t.Errorf("no %q in\n%s", want, svg)
 		}
@@ -190,12 +192,19 @@ func TestDrawingShowsTextAsItIs(t *testing.T) {
 	}
 }
 
+// loads is in a drawing that runs programs or has parts elsewhere.
+var loads = regexp.MustCompile(`(?i)<script|href|url\(|@import|\son\w+=`)
+
 // docs/demo.svg is drawn anew when the commands change: make demo FLAGS='--record docs/demo.svg'.
 func TestDrawingInTheDocumentsIsCurrent(t *testing.T) {
+	svg := harness.Read(t, "docs/demo.svg")
 	for _, command := range recorded {
-		if !strings.Contains(shown([]byte(harness.Read(t, "docs/demo.svg"))), ">$ "+command+"<") {
+		if !strings.Contains(shown([]byte(svg)), ">$ "+command+"<") {
 			t.Errorf("it does not show %s", command)
 		}
+	}
+	if found := loads.FindString(svg); found != "" {
+		t.Errorf("it has %q", found)
 	}
 }
 
