@@ -167,6 +167,7 @@ func TestFormatsThatAnExtensionServerLacksAreTranscoded(t *testing.T) {
 		{"/things", partials, "name:a", false},
 		{"/things/a", partial, "kind:PartialObjectMetadata", false},
 		{"/things", "application/yaml", "name:a", true},
+		{"/things", formats["kubectl's"], "name:a", true}, // the lab's JSON, which this header accepts, too
 	} {
 		objects := objectsOf(t, send(sluice, "GET", tt.path, "", tt.accept, ""))
 		if text := fmt.Sprint(objects); len(objects) != 1 || !strings.Contains(text, tt.shows) || strings.Contains(text, "color:blue") != tt.color {
