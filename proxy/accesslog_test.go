@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -143,13 +145,16 @@ func TestFinishedRequestIsLoggedWithItsFields(t *testing.T) {
 	}
 }
 
-// A watch is logged when it opens. Its line at the end, the metric and the list of the last requests tell how it has ended. A watch that failed is in the list of
-// failures, although its code is 200.
+// A watch is logged when it opens. Its line at the end, the metric and the list of the last requests tell how it has ended. A watch
+// that failed is in the list of failures, although its code is 200.
 func TestEndOfAWatchIsLoggedCountedAndKept(t *testing.T) {
-	for _, end := range []request.WatchEnd{
-		request.ClientClosed, request.Timeout, request.ClientStalled, request.Expired, request.Revoked, request.Drained, request.StoreRebuilt,
-		request.CacheReady, request.APIServerAway, request.Failed,
-	} {
+	source, err := os.ReadFile("request/watchend.go")
+	declared := regexp.MustCompile(`WatchEnd += "(.+)"`).FindAllSubmatch(source, -1)
+	if len(declared) == 0 {
+		t.Fatalf("no WatchEnd is declared: %v", err)
+	}
+	for _, found := range declared {
+		end := request.WatchEnd(found[1])
 		a, _ := respond("GET", "/api/v1/pods?watch=1", nil, false, func(w http.ResponseWriter, info *request.Info) {
 			forwarded(http.StatusOK)(w, info)
 			info.Outcome.End = end
