@@ -52,18 +52,19 @@ func withWorld(ctx context.Context, o *options, objects []population, do func(*w
 	for _, p := range objects {
 		p.load(ctx, w.plane)
 	}
-	scaled, sluice := len(o.scale) > 0, harness.SluiceOptions{}
-	if scaled { // a new control plane has no garbage of the creation in its memory
+	measuresScale := len(o.scale) > 0
+	var sluiceOptions harness.SluiceOptions
+	if measuresScale { // a new control plane has no garbage of the creation in its memory
 		stopped(w.plane.Stop())
 		w.startPlane()
 	} else {
-		sluice.Config = compressedWatches
+		sluiceOptions.Config = compressedWatches
 		w.know()
 	}
 	w.apiserver = w.direct(user)
 	defer w.apiserver.close()
-	w.withSluice(sluiceName, user, sluice, func(t *target) {
-		if w.cached = t; !scaled {
+	w.withSluice(sluiceName, user, sluiceOptions, func(t *target) {
+		if w.cached = t; !measuresScale {
 			w.floor = startFloor(w.apiserver)
 			defer func() { stopped(w.floor.stop()) }()
 			w.bare = w.floor.target
