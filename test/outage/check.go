@@ -37,8 +37,9 @@ type Outage struct {
 	Meanwhile func()
 }
 
-// TestPromises takes the apiserver away by a fault. After the verdict of Sluice, writes and reads that must be recent fail at once,
-// reads of any version come from the cache and tell their age, and watches stay open; after the end all is as before.
+// TestPromises takes the apiserver away by a fault. After the verdict of Sluice, writes and reads that must be recent are answered
+// 503 with Retry-After before patience ends, reads of any version come from the cache and tell their age, and watches stay open;
+// after the end all is as before.
 func (o *Outage) TestPromises(t *testing.T, fault Fault) {
 	if fault.Lacking != "" {
 		t.Skip(fault.Lacking)
