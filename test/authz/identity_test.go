@@ -119,7 +119,9 @@ func identities(t *testing.T) (all []identity) {
 		}
 		all = append(all,
 			identity{caller{name: "front proxy/" + name, as: harness.Anonymous, config: byFrontProxy, header: remote}, a.refusedBy},
-			identity{caller{name: "impersonating certificate/" + name, as: harness.Anonymous, config: withCertificate(t, impersonator), header: impersonate}, refusedBy},
+			identity{caller{
+				name: "impersonating certificate/" + name, as: harness.Anonymous, config: withCertificate(t, impersonator), header: impersonate,
+			}, refusedBy},
 			identity{caller{name: "impersonating token/" + name, as: "admin", header: impersonate}, nil})
 	}
 	for _, c := range callers(t) {
@@ -145,8 +147,10 @@ authentication:
   frontProxy: {clientCAFile: %s, names: [%s]}
 `, pair, pair, ca, frontProxy)})}
 	requests := []harness.Request{
-		{Method: http.MethodPost, Path: "/apis/authentication.k8s.io/v1/selfsubjectreviews", Body: []byte(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`),
-			Header: http.Header{"Content-Type": {"application/json"}}},
+		{
+			Method: http.MethodPost, Path: "/apis/authentication.k8s.io/v1/selfsubjectreviews", Header: http.Header{"Content-Type": {"application/json"}},
+			Body: []byte(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`),
+		},
 		{Path: "/api/v1/namespaces/a/pods/p"},
 		{Path: "/api/v1/namespaces/a/pods?resourceVersion=0"},
 	}

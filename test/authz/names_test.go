@@ -30,13 +30,19 @@ const listedGroups = 200
 var impersonators = map[string][]rbacv1.PolicyRule{
 	"any": {
 		{Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users", "groups", "serviceaccounts"}},
-		{Verbs: []string{"impersonate"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"uids", "userextras/scopes", "userextras/areas"}},
+		{
+			Verbs: []string{"impersonate"}, APIGroups: []string{"authentication.k8s.io"},
+			Resources: []string{"uids", "userextras/scopes", "userextras/areas"},
+		},
 	},
 	"all": {{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}},
 	"listed": {
 		{Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"jane"}},
 		{Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"groups"}, ResourceNames: manyGroups(listedGroups)},
-		{Verbs: []string{"impersonate"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"userextras/scopes"}, ResourceNames: manyGroups(listedGroups)},
+		{
+			Verbs: []string{"impersonate"}, APIGroups: []string{"authentication.k8s.io"},
+			Resources: []string{"userextras/scopes"}, ResourceNames: manyGroups(listedGroups),
+		},
 	},
 	"strange": { // names that are no patterns
 		{Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users"}},
@@ -48,7 +54,10 @@ var impersonators = map[string][]rbacv1.PolicyRule{
 	},
 	"constrained-listed": {
 		{Verbs: []string{"impersonate:user-info"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"users"}},
-		{Verbs: []string{"impersonate:user-info"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"groups"}, ResourceNames: manyGroups(listedGroups)},
+		{
+			Verbs: []string{"impersonate:user-info"}, APIGroups: []string{"authentication.k8s.io"},
+			Resources: []string{"groups"}, ResourceNames: manyGroups(listedGroups),
+		},
 		{Verbs: []string{"impersonate-on:user-info:list"}, APIGroups: []string{""}, Resources: []string{"pods"}},
 	},
 }

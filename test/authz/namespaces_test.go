@@ -26,9 +26,10 @@ func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
 	sluice.WaitForCacheSync(t, group+"/namespaces", "namespaces.v1.authz.example.com")
 	apiserver.Raw("nobody").AwaitStatus(t, http.StatusOK, harness.Request{Path: group + "/namespaces/a/namespaces"})
 	for _, path := range []string{
-		group + "/watch/namespaces/a?timeoutSeconds=1&resourceVersion=0", group + "/namespaces/a?resourceVersion=0", group + "/namespaces/a/namespaces/a?resourceVersion=0",
-		group + "/namespaces/a/namespaces?resourceVersion=0", group + "/namespaces?resourceVersion=0", group + "/namespaces/b/namespaces?resourceVersion=0",
+		"/watch/namespaces/a?timeoutSeconds=1&resourceVersion=0", "/namespaces/a?resourceVersion=0", "/namespaces/a/namespaces/a?resourceVersion=0",
+		"/namespaces/a/namespaces?resourceVersion=0", "/namespaces?resourceVersion=0", "/namespaces/b/namespaces?resourceVersion=0",
 	} {
+		path = group + path
 		want, got := apiserver.Raw("nobody").MustGet(t, path, "application/json"), sluice.Raw("nobody").MustGet(t, path, "application/json")
 		if got.Status != want.Status {
 			t.Errorf("%s: %d, want %d", path, got.Status, want.Status)

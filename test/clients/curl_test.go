@@ -20,7 +20,8 @@ func TestCurlDecompressesResponses(t *testing.T) {
 		read := func(args ...string) (body []byte, received int) {
 			t.Helper()
 			cmd := exec.CommandContext(t.Context(), "curl", append([]string{
-				"-sSf", protocol, "--cacert", filepath.Join(sluice.Dir, "ca.crt"), "--config", "-", "-w", "\n%{size_download}", sluice.URL + roles + "?resourceVersion=0",
+				"-sSf", protocol, "--cacert", filepath.Join(sluice.Dir, "ca.crt"), "--config", "-", "-w", "\n%{size_download}",
+				sluice.URL + roles + "?resourceVersion=0",
 			}, args...)...)
 			cmd.Stdin = strings.NewReader("oauth2-bearer = " + sluice.RESTConfig("admin").BearerToken)
 			out, err := cmd.CombinedOutput()

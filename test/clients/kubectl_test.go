@@ -51,7 +51,10 @@ func TestKubectlCommandsWork(t *testing.T) {
 		{"version", "", []string{"version"}, "Server Version: v1.37.2"},
 		{"apply", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web created"},
 		{"apply again", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web unchanged"},
-		{"server-side apply", strings.Replace(deployment, "replicas: 2", "replicas: 3", 1), []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, "serverside-applied"},
+		{
+			"server-side apply", strings.Replace(deployment, "replicas: 2", "replicas: 3", 1),
+			[]string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, "serverside-applied",
+		},
 		{"dry run", deployment, []string{"apply", "--dry-run=server", "-f", "-"}, "(server dry run)"},
 		{"get", "", []string{"get", "deployments"}, "web    0/3"},
 		{"get wide", "", []string{"get", "deployments", "-o", "wide"}, "nginx"},
@@ -64,7 +67,10 @@ func TestKubectlCommandsWork(t *testing.T) {
 		{"scale", "", []string{"scale", "deployment", "web", "--replicas=1"}, "scaled"},
 		{"merge patch", "", []string{"patch", "deployment", "web", "--type=merge", "-p", `{"spec":{"paused":true}}`}, "patched"},
 		{"JSON patch", "", []string{"patch", "deployment", "web", "--type=json", "-p", `[{"op":"remove","path":"/spec/paused"}]`}, "patched"},
-		{"strategic patch", "", []string{"patch", "deployment", "web", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"nginx:2"}]}}}}`}, "patched"},
+		{
+			"strategic patch", "",
+			[]string{"patch", "deployment", "web", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"nginx:2"}]}}}}`}, "patched",
+		},
 		{"set image", "", []string{"set", "image", "deployment/web", "web=nginx:3"}, "image updated"},
 		{"create", "", []string{"create", "configmap", "c", "--from-literal=a=b"}, "configmap/c created"},
 		{"wait", "", []string{"wait", "--for=jsonpath={.data.a}=b", "configmap/c", "--timeout=3m"}, "condition met"},

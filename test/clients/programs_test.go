@@ -162,7 +162,9 @@ func argo(t *testing.T, secret *corev1.Secret) *rest.Config {
 	if err := fields.Decode(&c); err != nil {
 		t.Fatalf("%v\n%s", err, secret.Data["config"])
 	}
-	cfg := &rest.Config{Host: string(secret.Data["server"]), BearerToken: c.BearerToken, TLSClientConfig: rest.TLSClientConfig{CAData: c.TLSClientConfig.CAData}}
+	cfg := &rest.Config{
+		Host: string(secret.Data["server"]), BearerToken: c.BearerToken, TLSClientConfig: rest.TLSClientConfig{CAData: c.TLSClientConfig.CAData},
+	}
 	if c.ProxyURL != "" {
 		proxy, err := url.Parse(c.ProxyURL)
 		if err != nil {
@@ -232,7 +234,8 @@ func pointPrometheus(t *testing.T, s *harness.Sluice) {
 	}
 	sd := there.ScrapeConfigs[0].SDs[0]
 	cfg := &rest.Config{
-		Host: sd.APIServer, BearerTokenFile: sd.Authorization.CredentialsFile, TLSClientConfig: rest.TLSClientConfig{CAFile: sd.TLSConfig.CAFile, NextProtos: []string{"http/1.1"}},
+		Host: sd.APIServer, BearerTokenFile: sd.Authorization.CredentialsFile,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: sd.TLSConfig.CAFile, NextProtos: []string{"http/1.1"}},
 	}
 	if err := throughSluice(t, cfg); err != nil {
 		t.Error(err)
@@ -241,7 +244,8 @@ func pointPrometheus(t *testing.T, s *harness.Sluice) {
 	if err := yaml.UnmarshalStrict([]byte(strings.Join(lines[:len(lines)-3], "\n")), &back); err != nil {
 		t.Fatal(err)
 	}
-	if sd := back.ScrapeConfigs[0].SDs[0]; sd.Role != "pod" || sd.APIServer != "" || sd.Authorization.CredentialsFile != "" || sd.TLSConfig.CAFile != "" {
+	sd = back.ScrapeConfigs[0].SDs[0]
+	if sd.Role != "pod" || sd.APIServer != "" || sd.Authorization.CredentialsFile != "" || sd.TLSConfig.CAFile != "" {
 		t.Errorf("without the last three lines: %+v", sd)
 	}
 }

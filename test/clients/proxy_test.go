@@ -131,10 +131,12 @@ func pluginOfKubectl(t *testing.T) {
 		cmd.Env = append(os.Environ(), "PATH="+plugins+":"+os.Getenv("PATH"))
 		return cmd
 	}
-	if out, err := plugin("__complete", "sluice", "clients", "--sort-by", "would").Output(); err != nil || !strings.HasPrefix(string(out), "would-cost\n") {
+	out, err := plugin("__complete", "sluice", "clients", "--sort-by", "would").Output()
+	if err != nil || !strings.HasPrefix(string(out), "would-cost\n") {
 		t.Errorf("kubectl completes kubectl sluice by %q, %v", out, err)
 	}
-	if out, err := plugin("sluice", "kubeconfig", "--help").CombinedOutput(); err != nil || !strings.Contains(string(out), "\n  kubectl sluice kubeconfig {") {
+	out, err = plugin("sluice", "kubeconfig", "--help").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "\n  kubectl sluice kubeconfig {") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

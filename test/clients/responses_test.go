@@ -48,7 +48,9 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	r.responses.mu.Lock()
 	defer r.responses.mu.Unlock()
-	r.responses.all = append(r.responses.all, response{req.URL.RequestURI(), resp.StatusCode, mediaType, resp.Header.Get("Sluice-Source"), resp.Uncompressed})
+	r.responses.all = append(r.responses.all, response{
+		req.URL.RequestURI(), resp.StatusCode, mediaType, resp.Header.Get("Sluice-Source"), resp.Uncompressed,
+	})
 	return resp, nil
 }
 
