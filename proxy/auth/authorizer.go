@@ -159,15 +159,23 @@ func (a *Authorizer) review(ctx context.Context, spec *authorizationv1.SubjectAc
 	if err := a.options.Reviews(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec}, review); err != nil {
 		return result[decision]{}, fmt.Errorf("access review: %w", err)
 	}
-	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason}, lasting: true,
+	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason}, lasting: reads(spec),
 		ttl: time.Duration(a.denyTTL.Load()), bytes: len(review.Status.Reason)}
 	switch {
 	case review.Status.Allowed:
-		got.value.Decision, got.positive, got.ttl = authorizer.DecisionAllow, true, time.Duration(a.allowTTL.Load())
+		got.value.Decision, got.ttl = authorizer.DecisionAllow, time.Duration(a.allowTTL.Load())
+		got.positive, got.lasting = true, true
 	case review.Status.Denied:
 		got.value.Decision = authorizer.DecisionDeny
 	}
 	return got, nil
+}
+
+// reads reports whether a review is of a read. Whoever is denied a write is shown parts of objects by a policy, so that a right
+// to write that is granted in an outage must count at once.
+func reads(spec *authorizationv1.SubjectAccessReviewSpec) bool {
+	a := spec.ResourceAttributes
+	return a != nil && (a.Verb == "get" || a.Verb == "list" || a.Verb == "watch")
 }
 
 var _ authorizer.UnconditionalAuthorizer = (*Authorizer)(nil)

@@ -49,7 +49,7 @@ var subjectSeed = maphash.MakeSeed()
 
 func subjectOf(kind, name string) subject { return subject(maphash.String(subjectSeed, kind+"/"+name)) }
 
-// anyone is a subject that stands for those of a RoleBinding that are not kept. Its namespaces are proposed for all users.
+// anyone replaces the subjects of a RoleBinding that are not kept. The namespaces of anyone are proposed for all users.
 var anyone = subjectOf("", "")
 
 func newBindings(m *Metrics) *bindings {

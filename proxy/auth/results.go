@@ -13,7 +13,7 @@ type digest [sha256.Size]byte
 type result[V any] struct {
 	value    V
 	positive bool // whether the review verified or allowed
-	// lasting reports whether reads of any version can use the result while the review cannot be repeated: all but a rejected token.
+	// lasting reports whether reads of any version can use the result while the review cannot be repeated.
 	lasting bool
 	bytes   int // of memory, without entryBytes
 	ttl     time.Duration

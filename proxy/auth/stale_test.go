@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+
 	"sluice/proxy/request"
 )
 
@@ -75,6 +77,23 @@ func TestLastVerdictsHoldForReadsOfSomeNamespaces(t *testing.T) {
 			}
 		}))
 	}
+}
+
+// Its caller would be shown parts of objects that it may write by now.
+func TestDenialsOfWritesDoNotLastWhileTheAPIServerCannotBeAsked(t *testing.T) {
+	runAllowed(t, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		access.SetStaleFor(time.Hour)
+		reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return s.ResourceAttributes.Verb == "list" }
+		r := authenticated(t, access, newRequest("/api/v1/namespaces/a/pods?resourceVersion=0", token("a")))
+		if got, err := access.MayWrite(r, readOf(t, r)); got || err != nil {
+			t.Fatal(got, err)
+		}
+		reviews.breakWith(faults["internal error"])
+		time.Sleep(time.Minute)
+		if got, err := access.MayWrite(r, readOf(t, r)); err == nil {
+			t.Errorf("may write: %v", got)
+		}
+	})
 }
 
 // Otherwise a crowd that makes reviews slow keeps a revoked token alive.

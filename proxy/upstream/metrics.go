@@ -28,7 +28,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		watches: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_upstream_watches",
 			Help: "Sluice's own watches at the apiserver: one per cached resource, and one of apiservices, without second " +
-				"watches and those of RBAC objects.",
+				"watches and watches of RBAC objects.",
 		}, []string{"group", "version", "resource"}),
 	}
 	r.MustRegister(m.requests, m.watches)

@@ -158,8 +158,8 @@ func startKubectl(t *testing.T, kubeconfig string, args []string) (before func()
 	}
 }
 
-// awaitWatches waits until so many watches of gadgets are open: at the apiserver, where one is Sluice's, and at Sluice.
-// Those of a kubectl that has been killed end a moment later.
+// awaitWatches waits for numbers of open watches of gadgets, at the apiserver, which has the watch of Sluice, too, and at Sluice.
+// A watch of a killed kubectl ends a moment later.
 func awaitWatches(t *testing.T, direct, cached float64) {
 	t.Helper()
 	harness.Eventually(t, "open watches", func() error {

@@ -92,8 +92,8 @@ func (f *follower) state() map[string]string {
 	return maps.Clone(f.now)
 }
 
-// compare compares the events with those of the apiserver. They must be equal. After a second list only the events of each
-// object must have the apiserver's order.
+// compare returns an error unless the follower has the events of the apiserver. After a second list only the events of each object
+// must have the apiserver's order.
 func (f *follower) compare(truth []event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -34,7 +34,7 @@ func namespacesOf(name string) []string { return []string{name, name + "-b"} }
 
 func staticNamespace(name string) string { return name + "-still" }
 
-// workload is a load in execution: the clients of one resource, what they recorded, and the violations in it.
+// workload has the clients of one resource, their records, and the violations in the records.
 type workload struct {
 	load
 	groundTruth *groundTruth

@@ -117,7 +117,7 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	m.awaitQuiet(t)
 }
 
-// requests sends requests of all kinds through gateways, as a user of each, until it is told to stop or the test ends.
+// requests sends requests of all kinds through gateways, as a user of each, until stop is called or the test ends.
 func requests(t *testing.T, users map[*harness.Sluice]string) (stop func()) {
 	var stops []func()
 	for s, user := range users {
@@ -149,7 +149,7 @@ func requests(t *testing.T, users map[*harness.Sluice]string) (stop func()) {
 	}
 }
 
-// repeat calls f ten times a second at most, until it is told to stop or the test ends.
+// repeat calls f ten times a second at most, until stop is called or the test ends.
 func repeat(t *testing.T, f func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

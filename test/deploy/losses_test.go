@@ -120,7 +120,7 @@ func loseEvent(t *testing.T, c *harness.ControlPlane, lossy *fault) {
 	create("received")
 }
 
-// exceed uses more than the limits of a gateway, until it is told to stop.
+// exceed uses more than the limits of a gateway, until stop is called.
 func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 	t.Helper()
 	var open []*harness.RawClient

@@ -25,7 +25,7 @@ type relay struct {
 
 	mu         sync.Mutex    // guards the fields below
 	frozen     chan struct{} // closed when the watches go on; nil while they do
-	refuse     int           // the status of every response; 0 for those of the apiserver
+	refuse     int           // the status of every response; 0 passes the responses of the apiserver
 	cutStreams bool          // lists of Sluice's own are cut short
 	cutPages   bool
 	cutAt      []time.Time // when lists were cut short
