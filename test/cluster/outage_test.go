@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -51,11 +53,10 @@ func (n *Node) nodeOutlivesOutages(t *testing.T, sluice *harness.Sluice) {
 
 	for _, fault := range outage.Faults("-m conntrack --ctorigdst " + routedIP) {
 		t.Run(fault.Name, func(t *testing.T) {
+			k := kubectl{t, k.args}
 			o.TestPromises(t, fault)
 			back := time.Now()
-			if n.daemons[scheduler].ended() != nil { // it has lost its lease, and a kubelet would start it again
-				n.startScheduler(t, sluice.Kubeconfig(t, "admin"))
-			}
+			n.waitScheduling(t, sluice, back)
 			n.waitReady(t)
 			t.Logf("the node was ready %.1f s later", time.Since(back).Seconds())
 			if after := n.runs(t, namespace, 2); !maps.Equal(before, after) {
@@ -66,6 +67,25 @@ func (n *Node) nodeOutlivesOutages(t *testing.T, sluice *harness.Sluice) {
 			before = n.runs(t, namespace, 2)
 		})
 	}
+}
+
+// waitScheduling waits until the scheduler has renewed its lease after an instant. If it has lost the lease and ended, it is
+// started again, as a kubelet would.
+func (n *Node) waitScheduling(t *testing.T, sluice *harness.Sluice, after time.Time) {
+	t.Helper()
+	harness.Eventually(t, "the scheduler renews its lease", func() error {
+		if n.daemons[scheduler].ended() != nil {
+			n.startScheduler(t, sluice.Kubeconfig(t, "admin"))
+		}
+		lease, err := n.Client("admin").CoordinationV1().Leases("kube-system").Get(t.Context(), scheduler, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if s := lease.Spec; s.HolderIdentity == nil || *s.HolderIdentity == "" || s.RenewTime == nil || !s.RenewTime.After(after) {
+			return fmt.Errorf("not renewed after %v: %v", after, s) // who loses it renews it for nobody
+		}
+		return nil
+	})
 }
 
 // runs waits until the number of pods is ready, and returns the restarts of their containers by UID.
