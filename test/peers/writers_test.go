@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,19 @@ func bundles(file string) func(*testing.T, string) bool {
 		}
 		return len(all) == 4
 	}
+}
+
+// ordered sorts the certificates of each bundle in an output: cainjector keeps them in any order.
+func ordered(output string) string {
+	all := strings.Fields(output)
+	for i, bundle := range all {
+		text, _ := base64.StdEncoding.DecodeString(bundle) // what is no bundle stays
+		if certificates := strings.SplitAfter(string(text), "-----END CERTIFICATE-----\n"); len(certificates) > 1 {
+			slices.Sort(certificates)
+			all[i] = strings.Join(certificates, "")
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 const ready = "get cron nightly -n peers --ignore-not-found -o jsonpath=" +
@@ -137,5 +151,5 @@ func (s step) make(t *testing.T) (output string) {
 		}
 		return err
 	})
-	return output
+	return ordered(output)
 }
