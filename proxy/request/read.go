@@ -183,7 +183,10 @@ func (i *Parsed) ParseName() {
 		return
 	}
 	var o internalversion.ListOptions
-	if scheme.ParameterCodec.DecodeParameters(i.Query, metav1.SchemeGroupVersion, &o) == nil {
-		i.Name = requiredName(o.FieldSelector)
+	if scheme.ParameterCodec.DecodeParameters(i.Query, metav1.SchemeGroupVersion, &o) != nil {
+		return
+	}
+	if name := requiredName(o.FieldSelector); name != "" { // or a recheck of a watch would write what others read
+		i.Name = name
 	}
 }

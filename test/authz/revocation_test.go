@@ -17,6 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
 )
@@ -63,7 +64,7 @@ func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
 				ns := apiserver.Namespace(t)
 				revoke := apiserver.Grant(t, ns, harness.User("nobody"), harness.MayRead("", "configmaps"))
 				written := write(t, ns)
-				body := openWatch(t, ns, http1)
+				body := openWatch(t, sluice.RESTConfig("nobody"), ns, harness.Request{HTTP1: http1})
 				resume, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				last := make(chan result, 1)
@@ -83,6 +84,25 @@ func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
 					t.Errorf("the watch ended with code %d, %v", got.code, got.err)
 				}
 			})
+		}
+	}
+}
+
+// The recheck of a watch repeats its impersonation, which can depend on the selector of fields.
+func TestWatchOfAnImpersonatedUserEndsWithItsRight(t *testing.T) {
+	t.Parallel()
+	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	for _, as := range []string{"admin", "admin-cert"} {
+		ns := apiserver.Namespace(t)
+		revoke := apiserver.Grant(t, ns, harness.User("acted"), harness.MayRead("", "configmaps"))
+		body := openWatch(t, sluice.RESTConfig(as), ns, harness.Request{
+			Path: "&fieldSelector=metadata.name!%3Dnone", Header: http.Header{"Impersonate-User": {"acted"}},
+		})
+		last := make(chan result, 1)
+		go func() { last <- readEvents(body) }()
+		revoke()
+		if got := receive(t, last); got.code != http.StatusForbidden {
+			t.Errorf("%s: the watch ended with code %d, %v", as, got.code, got.err)
 		}
 	}
 }
@@ -152,10 +172,10 @@ func write(t *testing.T, ns string) *updates {
 	return done
 }
 
-func openWatch(t *testing.T, ns string, http1 bool) io.Reader {
+func openWatch(t *testing.T, as *rest.Config, ns string, q harness.Request) io.Reader {
 	t.Helper()
-	raw := harness.RawClientFor(t, sluice.RESTConfig("nobody"))
-	q := harness.Request{Path: "/api/v1/namespaces/" + ns + "/configmaps?watch=1&resourceVersion=0", HTTP1: http1}
+	raw := harness.RawClientFor(t, as)
+	q.Path = "/api/v1/namespaces/" + ns + "/configmaps?watch=1&resourceVersion=0" + q.Path
 	var body io.ReadCloser
 	harness.Eventually(t, "the right is granted", func() error {
 		resp, err := raw.Open(t.Context(), q)

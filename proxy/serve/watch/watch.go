@@ -183,7 +183,6 @@ func (l *watch) begin() error {
 	if err := to.Start(true); err != nil {
 		return err
 	}
-	info.Query = nil // nobody reads it any more
 	if err := to.Flush(); err != nil {
 		return err
 	}
