@@ -101,6 +101,8 @@ func (c *Cursor) SkipToInventory(r *Inventory) (version uint64) {
 		return 0
 	}
 	c.version = max(c.version, r.Version)
+	for last := s.shown.Load(); last < c.version && !s.shown.CompareAndSwap(last, c.version); last = s.shown.Load() {
+	}
 	return c.version
 }
 

@@ -426,6 +426,9 @@ func TestInventoryOfAScopeIsNoProofOfAnotherState(t *testing.T) {
 	if c.SkipToInventory(r) != 20 {
 		t.Error("not proven once the event is delivered")
 	}
+	if shown, newest := s.Shown(), s.Snapshot().Version; shown != 20 || newest >= 20 {
+		t.Errorf("a reader has %d of a store at %d", shown, newest)
+	}
 	apply(t, s, Deleted, "a/x", 15) // and created again before 20
 	apply(t, s, Added, "a/x", 21)
 	if keys, version := readKeys(t, c); len(keys) != 1 || version != 21 {

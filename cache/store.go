@@ -66,6 +66,7 @@ type Store struct {
 
 	applied  atomic.Pointer[Snapshot] // the state up to which the history is complete
 	snapshot atomic.Pointer[Snapshot] // the newest state: applied, or a confirmed one of a higher version
+	shown    atomic.Uint64            // the newest version that an inventory of a part has given to its reader
 	done     chan struct{}            // closed by Close
 	eventAt  atomic.Int64             // when the newest event was received, in Unix nanoseconds
 
@@ -95,6 +96,9 @@ func (s *Store) publish(st state, version uint64) {
 // Snapshot returns the newest state: the one after the newest event, or a confirmed one of a higher
 // version.
 func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// Shown returns the newest version that a reader has received.
+func (s *Store) Shown() uint64 { return max(s.Snapshot().Version, s.shown.Load()) }
 
 // Streamed returns the version up to which the history has every event. The version of the newest
 // state may be higher.

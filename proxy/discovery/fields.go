@@ -100,6 +100,9 @@ func (f *Fields) add(label string, p fieldPath) {
 // Position returns the position of a selector's field, and false if selectors cannot name it.
 func (f *Fields) Position(label string) (int, bool) {
 	i := slices.Index(f.labels, label)
+	if i >= 0 && label == "spec.host" && !f.custom { // of pods: the apiserver converts it
+		i = slices.Index(f.labels, IndexedField)
+	}
 	return max(i, 0), i >= 0
 }
 

@@ -200,6 +200,20 @@ func TestFirstBookmarkIsTheTemplateOfJSONStores(t *testing.T) {
 	}
 }
 
+// Who has taken the description once the store was in sync is told of other columns by it.
+func TestBookmarkOfAWatchChangesNoDescription(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)}, {"page", d.PageBody("10", "")}, {"watch 10", d.Stream(d.Bookmark("11"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		e.checkAfter(t, time.Minute, 11)
+		if b := e.client.Session().Description().Resource.Bookmark; b != nil {
+			t.Errorf("template is %s", b)
+		}
+	})
+}
+
 // Managed fields are sent as they were written.
 func TestListsInJSONNeedNotBeUTF8(t *testing.T) {
 	const page = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[{"metadata":{` +

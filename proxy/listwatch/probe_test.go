@@ -12,6 +12,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/codec"
+	"sluice/proxy/discovery"
 	"sluice/test/support/fake"
 )
 
@@ -45,11 +46,20 @@ func TestMalformedMetadataIsAnError(t *testing.T) {
 
 // An apiserver copies the keys of all objects for a list with limit=1.
 func TestProbeListsOneKey(t *testing.T) {
-	for namespaced, want := range map[bool]string{
-		true: "metadata.name=sluice-probe,metadata.namespace=default", false: "metadata.name=sluice-probe",
+	const one, ofDefault = "metadata.name=sluice-probe", "metadata.name=sluice-probe,metadata.namespace=default"
+	for _, row := range []struct {
+		kind, apiVersion string
+		namespaced       bool
+		want             string
+	}{
+		{"ConfigMap", "v1", true, ofDefault}, {"Node", "v1", false, one},
+		{"PodCertificateRequest", "certificates.k8s.io/v1", true, one}, // has no selector of namespaces
 	} {
-		if q := probeQuery(namespaced); q.Get("fieldSelector") != want || q.Has("resourceVersion") || q.Has("labelSelector") {
-			t.Errorf("namespaced %t: %s", namespaced, q.Encode())
+		s := newSession(nil, &discovery.Description{
+			Resource: codec.Resource{Namespaced: row.namespaced}, Fields: discovery.BuiltinFields(row.apiVersion, row.kind, nil),
+		})
+		if q := s.probeQuery(); q.Get("fieldSelector") != row.want || q.Has("resourceVersion") || q.Has("labelSelector") {
+			t.Errorf("%s: %s", row.kind, q.Encode())
 		}
 	}
 }
@@ -140,6 +150,7 @@ func TestChangesAreCompleteOrUnknown(t *testing.T) {
 }
 
 func TestInventoryOfAScopeSelectsItByFields(t *testing.T) {
+	s := newSession(nil, &discovery.Description{Fields: discovery.BuiltinFields("v1", "Pod", nil)})
 	for scope, want := range map[cache.Scope]string{
 		{}:                            "",
 		{Namespace: "a"}:              "metadata.namespace=a",
@@ -148,7 +159,7 @@ func TestInventoryOfAScopeSelectsItByFields(t *testing.T) {
 		{Indexed: true, Value: "n,1"}: `spec.nodeName=n\,1`,
 		{Indexed: true}:               "spec.nodeName=",
 	} {
-		if got := queryOf(scope).Get("fieldSelector"); got != want {
+		if got := s.queryOf(scope).Get("fieldSelector"); got != want {
 			t.Errorf("%+v: %q, want %q", scope, got, want)
 		}
 	}

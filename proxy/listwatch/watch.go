@@ -152,7 +152,9 @@ func (s *stream) change(eventType string, object []byte) (reflector.Event, error
 	}
 	switch eventType {
 	case string(watch.Bookmark):
-		s.session.keepBookmark(object)
+		if s.silence != nil { // a later description would not be that of the store
+			s.session.keepBookmark(object)
+		}
 		meta, err := s.encoding.metadata(object)
 		if err != nil {
 			return reflector.Event{}, malformed(err)

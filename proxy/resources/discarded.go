@@ -52,7 +52,7 @@ func (e *entry) ended(err error) {
 	if errors.Is(err, reflector.ErrForbidden) {
 		e.rightsLost.Store(true)
 	}
-	e.shown = discarded{complete: c.Store.Streamed(), shown: c.Store.Snapshot().Version}
+	e.shown = discarded{complete: c.Store.Streamed(), shown: c.Store.Shown()}
 	if errors.Is(err, cache.ErrDiverged) || errors.Is(err, discovery.ErrChanged) || c.fillsAgain() {
 		e.discard()
 	}

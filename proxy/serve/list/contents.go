@@ -75,8 +75,9 @@ func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snaps
 	rest := tree.Range{From: last + "\x00", To: p.Selection.Keys.To}
 	all, byIndex := p.Selection.Count(state, rest)
 	remaining := int64(all)
-	// The apiserver indexes built-in resources by the same field as the store, and only their newest state (wire.md 4.5).
-	indexed := p.Selection.Indexed != nil && p.Match != plan.MatchExact && p.Resource.Resource.Style == codec.Typed
+	// The apiserver indexes these by the same field as the store, and only their newest state (wire.md 4.5).
+	r := &p.Resource.Resource
+	indexed := r.Style == codec.Typed && (r.Kind == "Pod" || r.Kind == "ResourceSlice") && p.Selection.Indexed != nil && p.Match != plan.MatchExact
 	if remaining == 0 || indexed && byIndex == 0 {
 		return nil
 	}

@@ -89,13 +89,15 @@ func TestPageByAnIndexedFieldEndsWhereTheAPIServerKnowsIt(t *testing.T) {
 	const byNode, exactly = servetest.FooList + "?fieldSelector=spec.nodeName%3Da", "&resourceVersion=6&resourceVersionMatch=Exact"
 	for _, row := range []struct {
 		style codec.Style
+		kind  string
 		query string
 		last  string // before the next page; empty if there is none
 	}{
-		{codec.Typed, "&limit=1", "f000000"},
-		{codec.Typed, "&limit=2", ""},
-		{codec.Typed, "&limit=2" + exactly, "f000002"},
-		{codec.Unstructured, "&limit=2", "f000002"},
+		{codec.Typed, "Pod", "&limit=1", "f000000"},
+		{codec.Typed, "Pod", "&limit=2", ""},
+		{codec.Typed, "Pod", "&limit=2" + exactly, "f000002"},
+		{codec.Typed, "PodCertificateRequest", "&limit=2", "f000002"},
+		{codec.Unstructured, "Pod", "&limit=2", "f000002"},
 	} {
 		c, fields := servetest.Foos(6), discovery.BuiltinFields("v1", "Pod", nil)
 		var objects []*tree.Object
@@ -106,13 +108,13 @@ func TestPageByAnIndexedFieldEndsWhereTheAPIServerKnowsIt(t *testing.T) {
 			objects = append(objects, o)
 		}
 		c.Store = cache.New(cache.Options{Index: fields.Index()}, objects, 6).Store
-		c.Description.Fields, c.Description.Resource.Style = fields, row.style
+		c.Description.Fields, c.Description.Resource.Style, c.Description.Resource.Kind = fields, row.style, row.kind
 		m, want := handlertest.New(t, c, serve.Options{}).List(byNode+row.query).Metadata, ""
 		if row.last != "" {
 			want = servetest.Token(t, 6, "/ns/"+row.last+"\x00")
 		}
 		if m.Continue != want || m.RemainingItemCount != nil {
-			t.Errorf("style %v, %s: token %q, want %q", row.style, row.query, m.Continue, want)
+			t.Errorf("style %v, %s, %s: token %q, want %q", row.style, row.kind, row.query, m.Continue, want)
 		}
 	}
 }

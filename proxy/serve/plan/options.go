@@ -101,6 +101,7 @@ func (q *Query) parseWatch() error {
 	if q.Read.Legacy && (o.SendInitialEvents != nil || q.Info.Query.Has("watch")) {
 		return outcome.UnservedOptions // combinations of the deprecated path with newer parameters
 	}
+	o.Limit = 0 // the apiserver ignores it
 	q.InitialEvents = o.InitialEvents()
 	q.matchVersion(!q.InitialEvents)
 	return nil

@@ -177,7 +177,7 @@ func TestPlanFollowsTheQuery(t *testing.T) {
 		{watch + "sendInitialEvents=false&resourceVersionMatch=NotOlderThan", "watch most recent"},
 		{watch + "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0", "watch any"},
 		{watch + "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=5", "watch exact 5"},
-		{watch + "limit=2", "watch most recent with initial events limit 2"},
+		{watch + "limit=2", "watch most recent with initial events"},
 
 		// Deprecated paths (wire.md 7.8).
 		{"/apis/ex.io/v1/watch/foos", "watch most recent with initial events"},

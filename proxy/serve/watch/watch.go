@@ -265,7 +265,8 @@ func (l *watch) deliver() (more bool, err error) {
 }
 
 // endInitialEvents writes the bookmark that ends the initial events once everything up to a version that is proven
-// recent has been delivered. The deprecated paths have no such bookmark.
+// recent has been delivered. The deprecated paths have no such bookmark, nor has a watch that did not ask for initial events at
+// an apiserver without streaming lists.
 func (l *watch) endInitialEvents() error {
 	from, to := l.from, l.to
 	if from.initialEventsEnd == 0 || !from.initialEventsProven() {
@@ -274,7 +275,7 @@ func (l *watch) endInitialEvents() error {
 	from.initialEventsEnd, from.inventory = 0, nil
 	// A deletion that has been sent may be above the version up to which everything has been delivered.
 	from.delivered = max(from.delivered, to.lastSent)
-	if l.plan.Info.LegacyWatchPath {
+	if l.plan.Info.LegacyWatchPath || l.plan.Options.SendInitialEvents == nil && !l.plan.Resource.StreamingLists {
 		to.lastSent = from.delivered
 		return nil
 	}
