@@ -24,7 +24,7 @@ type Limits struct {
 	// HeaderBytes and HeaderFields limit the header of a request, the request line included.
 	HeaderBytes  int64 `json:"headerBytes,omitempty" min:"4096" max:"1048576"`
 	HeaderFields int   `json:"headerFields,omitempty"`
-	// ReadHeaderTimeout is the time for a TLS handshake, and for the header of a request.
+	// ReadHeaderTimeout is the time for the header of a request. A new connection has ten seconds to send its first one.
 	ReadHeaderTimeout metav1.Duration `json:"readHeaderTimeout,omitempty"`
 	// IdleTimeout is how long a connection without requests is kept.
 	IdleTimeout metav1.Duration `json:"idleTimeout,omitempty"`

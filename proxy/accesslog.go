@@ -170,7 +170,7 @@ func impersonated(r *http.Request, info *request.Info) string {
 func fields(r *http.Request, info *request.Info) []zap.Field {
 	f := []zap.Field{
 		zap.String("audit_id", request.Shorten(info.AuditID)),
-		zap.String("verb", info.Verb),
+		zap.String("verb", request.Shorten(info.Verb)),
 		zap.String("protocol", r.Proto),
 		zap.String("remote", r.RemoteAddr),
 		zap.String("user_agent", request.Shorten(r.UserAgent())),

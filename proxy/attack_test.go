@@ -295,8 +295,7 @@ func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 	}
 }
 
-// CVE-2019-9517, window zero: a client that reads nothing holds places of its own only, and its
-// connection ends when it does not answer pings.
+// CVE-2019-9517, window zero: a client that reads nothing leaves places to others.
 func TestClientThatReadsNothingHoldsNoOtherPlaces(t *testing.T) {
 	apiserver := func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) }
 	run(t, drain, apiserver, func(t *testing.T, e *env) {
@@ -311,6 +310,24 @@ func TestClientThatReadsNothingHoldsNoOtherPlaces(t *testing.T) {
 		}
 		if code := e.get(t, "/version"); code != http.StatusOK {
 			t.Errorf("another client: %d", code)
+		}
+		_ = c.conn.Close()
+	})
+}
+
+// The memory of such requests is not counted.
+func TestRefusalsThatNobodyReadsEndWithinSeconds(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		if err := c.get(1, c.encode("/api/../v1")); err != nil {
+			t.Fatal(err)
+		}
+		if end := c.read(1); end.status != "400" {
+			t.Fatalf("%+v", end)
+		}
+		sent := time.Now()
+		if end := c.read(1); end.code == http2.ErrCodeNo || time.Since(sent) > unauthenticatedEnd {
+			t.Errorf("after %v: %+v", time.Since(sent), end)
 		}
 		_ = c.conn.Close()
 	})

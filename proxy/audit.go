@@ -9,8 +9,8 @@ import (
 	"sluice/proxy/response"
 )
 
-// withAudit records the requests that Sluice answers itself in the audit log, when they end, and a
-// watch also when it starts. A nil log records nothing.
+// withAudit records requests in the audit log when they end, and a watch also when it starts. A nil log records
+// nothing.
 func withAudit(log *audit.Log) func(http.Handler) http.Handler {
 	if log == nil {
 		return func(next http.Handler) http.Handler { return next }
@@ -20,14 +20,14 @@ func withAudit(log *audit.Log) func(http.Handler) http.Handler {
 			info, received := request.From(r.Context()), time.Now()
 			rec := response.RecorderOf(w)
 			rec.OnHeader(func(code int) {
-				if info.Verb == "watch" && code == http.StatusOK && info.Outcome.OwnResponse() {
+				if info.Verb == "watch" && code == http.StatusOK && info.Audits() {
 					log.ResponseStarted(r, received, code)
 				}
 			})
 			defer func() {
 				failure := recover()
 				switch {
-				case !info.Outcome.OwnResponse():
+				case !info.Audits():
 				case failure != nil && failure != http.ErrAbortHandler:
 					log.Panic(r, received)
 				default:

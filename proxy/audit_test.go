@@ -47,6 +47,10 @@ func TestAuditRecordsWhatSluiceAnswers(t *testing.T) {
 		{"refused watch", pods + "?watch=1", from(request.SourceGateway, 429), false, []recorded{{auditv1.StageResponseComplete, 429}}},
 		{"passed", pods, from(request.SourceUpstream, 200), false, nil},
 		{"passed watch", pods + "?watch=1", from(request.SourceUpstream, 200), false, nil},
+		{"passed impersonation by certificate", pods, func(w http.ResponseWriter, info *request.Info) {
+			info.Caller, info.Impersonates = request.ClientCert, true
+			from(request.SourceUpstream, 200)(w, info)
+		}, false, []recorded{{auditv1.StageResponseComplete, 200}}},
 		{"upstream has not responded", pods, func(w http.ResponseWriter, info *request.Info) {
 			info.Outcome.Unanswered = true
 			from(request.SourceUpstream, 503)(w, info)

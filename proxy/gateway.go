@@ -165,10 +165,18 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	end(w, r)
 }
 
-// end bounds how long the server waits for its client to write the end of a response, after the handler has returned, and frees
-// most memory of the request meanwhile: the connection counts only the rest.
+// unauthenticatedEnd is how long the end of a response may take on an unauthenticated connection, of which no Ledger counts the
+// requests that were refused.
+const unauthenticatedEnd = 2 * time.Second
+
+// end bounds the last write of a response, after the handler has returned, and frees the memory of the request: no Ledger counts
+// it from now on.
 func end(w http.ResponseWriter, r *http.Request) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(response.WriteTimeout))
+	within := response.WriteTimeout
+	if _, known := limits.CallerOf(r.Context()); !known {
+		within = unauthenticatedEnd
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within))
 	request.SetContext(r, context.Background()) // which had the request.Info
 	if r.ProtoMajor == 2 {
 		r.Header, r.RequestURI, r.URL = nil, "", nil // of the server's request, which nobody else has

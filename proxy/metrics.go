@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/limits"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
@@ -168,7 +169,7 @@ func (m *Metrics) wrote(r *http.Request, info *request.Info, code int, sent, enc
 
 func kindOf(info *request.Info) string {
 	switch {
-	case info.Verb == "watch" || info.Upgrade || info.Subresource == "log" || info.Subresource == "proxy":
+	case flowcontrol.Lasts(info):
 		return "longRunning"
 	case info.Verb == "get" || info.Verb == "list":
 		return "readOnly"

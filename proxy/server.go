@@ -25,7 +25,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	shared := limits.Listen(l, limits.ListenerOptions{
-		TLS: config, Memory: g.options.Memory, HandshakeTimeout: g.options.Config.Limits.ReadHeaderTimeout.Duration,
+		TLS: config, Memory: g.options.Memory,
 		Failed: g.options.Handshakes.Failed("api", g.options.Log.Named("http")),
 	})
 	defer shared.Close()

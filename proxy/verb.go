@@ -4,13 +4,9 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"sluice/proxy/request"
 )
-
-// connects are the subresources that connect a client to a process.
-var connects = sets.New("exec", "attach", "portforward", "proxy", "log")
 
 // verbs are the apiserver's label values for verbs of RBAC.
 var verbs = map[string]string{
@@ -22,7 +18,7 @@ var verbs = map[string]string{
 // verbOf returns the label verb of a request, as the apiserver's request metrics have it, so that queries for
 // those select it.
 func verbOf(r *http.Request, info *request.Info) string {
-	if info.IsResourceRequest && connects.Has(info.Subresource) {
+	if info.IsResourceRequest && info.Proxied() {
 		return "CONNECT"
 	}
 	if info.Verb == "patch" && r.Header.Get("Content-Type") == string(types.ApplyYAMLPatchType) {

@@ -70,7 +70,7 @@ func TestMemoryIsDividedAnewEachSecond(t *testing.T) {
 		}
 		configured := *file.Cache.EncodedBytes
 		expect("at first", configured, configured)
-		g, err := c.memory.Users.TakeUntil(limits.Caller{Group: "jane", Name: "jane"}, 740<<20, func() {})
+		g, err := c.memory.Users.TakeUntil(limits.Caller{Group: "jane"}, 740<<20, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,22 +114,27 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener, i
 	return group.Wait()
 }
 
-// adminHeaderBytes and adminStreams limit the header of a request to the admin listener, and the requests of a connection.
-const adminHeaderBytes, adminStreams = 16 << 10, 100
+const (
+	// adminHeaderBytes limits the header of a request to the admin listener.
+	adminHeaderBytes = 16 << 10
+	// adminWriteTimeout bounds a response, which is complete within 10 s but for profiles. These take their own time besides.
+	adminWriteTimeout = 20 * time.Second
+)
 
 // serveAdmin serves health checks, metrics and the like on l until ctx ends.
 func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 	log := c.log.Named("admin")
 	server := limits.NewServer(c.admin, limits.ServerOptions{
-		HeaderBytes: adminHeaderBytes, Streams: adminStreams, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		HeaderBytes: adminHeaderBytes, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		Log: zap.NewStdLog(log),
 	})
+	server.WriteTimeout = adminWriteTimeout
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return limits.ConnContext(auth.ConnContext(ctx, conn), conn)
 	}
 	server.TLSConfig = c.adminTLS.Clone()
 	l = limits.Listen(l, limits.ListenerOptions{
-		TLS: c.adminTLS, Memory: c.memory, HandshakeTimeout: server.ReadHeaderTimeout, Failed: c.handshakes.Failed("admin", log),
+		TLS: c.adminTLS, Memory: c.memory, Failed: c.handshakes.Failed("admin", log),
 	})
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -293,7 +293,7 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	ask func(context.Context) (result[V], error)) (result[V], error) {
 	waits, cancel := context.WithTimeout(ctx, placeTimeout)
-	leave, err := r.queue.Enter(waits, limits.Caller{Group: by.caller.Group, Name: by.caller.Name, Reserved: known}, 1)
+	leave, err := r.queue.Enter(waits, limits.Caller{Group: by.caller.Group, Reserved: known}, 1)
 	cancel()
 	switch {
 	case err != nil && by.hold != nil && ctx.Err() == nil:

@@ -23,7 +23,7 @@ func (p *Proxy) Serve(l net.Listener, config *tls.Config) error {
 	failed := make(chan error, 1)
 	go func() {
 		failed <- server.Serve(limits.Listen(l, limits.ListenerOptions{
-			TLS: config, Memory: p.options.Memory, HandshakeTimeout: server.ReadHeaderTimeout,
+			TLS: config, Memory: p.options.Memory,
 			Failed: p.options.Handshakes.Failed("proxy", p.options.Log),
 		}))
 	}()

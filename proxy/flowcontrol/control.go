@@ -45,7 +45,13 @@ func enter(r *http.Request, info *request.Info) (leave func(), err error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	h, err := info.Account.TakeUntil(bytes, cancel)
 	request.SetContext(r, ctx)
-	return func() { h.Release(); cancel() }, err
+	return func() {
+		if h.Revoked() {
+			info.Outcome.Reason, info.Outcome.End = limits.TooMuch, request.Failed
+		}
+		h.Release()
+		cancel()
+	}, err
 }
 
 // Lasts reports whether a request goes on for as long as its client likes: a watch, or a session such as

@@ -53,6 +53,13 @@ func (e *env) do(t *testing.T, name, address, target string) *httptest.ResponseR
 	if w.Code == http.StatusTooManyRequests && (info.Outcome.Source != request.SourceGateway || info.Outcome.Reason != reason) {
 		t.Errorf("outcome is %+v", info.Outcome)
 	}
+	select {
+	case <-e.release:
+	default:
+		if revoked := (request.Outcome{Reason: limits.TooMuch, End: request.Failed}); info.Verb == "watch" && info.Outcome != revoked {
+			t.Errorf("a watch ended with %+v", info.Outcome)
+		}
+	}
 	return w
 }
 

@@ -17,7 +17,7 @@ import (
 // long is more than a response may have without a place.
 const long = ShortWork + 1
 
-func caller(name string) limits.Caller { return limits.Caller{Group: name, Name: name} }
+func caller(name string) limits.Caller { return limits.Caller{Group: name} }
 
 // work makes steps of a turn each until ctx ends, and returns how many. In the virtual time of a bubble a
 // step takes exactly a turn.

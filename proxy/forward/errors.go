@@ -49,8 +49,8 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // as ReverseProxy does when it copies the body
 	case errors.As(err, &status):
 		info.Outcome.Source = request.SourceGateway
-		if refused, ok := errors.AsType[*limits.Refused](err); ok {
-			info.Outcome.Reason = refused.Reason()
+		if _, ok := errors.AsType[*limits.Refused](err); ok {
+			info.Outcome.Reason = limits.TooMuch
 		}
 		response.Error(w, r, err)
 		return

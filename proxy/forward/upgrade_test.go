@@ -188,7 +188,7 @@ func TestSessionsThatMakeRoomEnd(t *testing.T) {
 		openTunnel(t, e, exec("SPDY/3.1"))
 		forwardtest.Receive(t, full, "session whose client reads nothing")
 	}
-	other, err := e.Memory.Users.TakeUntil(limits.Caller{Group: "bob", Name: "bob"}, e.Memory.PassedBytes-(8<<10), func() {})
+	other, err := e.Memory.Users.TakeUntil(limits.Caller{Group: "bob"}, e.Memory.PassedBytes-(8<<10), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 // Caller is the holder of places and memory. Callers of one Group share its part.
 type Caller struct {
-	Group, Name string
-	Reserved    bool // takes what is reserved, for system callers in most queues and ledgers, and loses nothing to others
+	Group    string
+	Reserved bool // takes what is reserved, for system callers in most queues and ledgers, and loses nothing to others
 }
 
 // IsSystem reports whether the cluster depends on a user: system:masters, nodes, components of the control plane and service
@@ -35,13 +35,12 @@ func ByUser(u user.Info) Caller {
 		namespace, _, _ := strings.Cut(qualified, serviceaccount.ServiceAccountUsernameSeparator)
 		group = "namespace:" + namespace
 	}
-	return Caller{Group: group, Name: name, Reserved: IsSystem(u)}
+	return Caller{Group: group, Reserved: IsSystem(u)}
 }
 
 // ByAddress returns an unauthenticated caller, by its remote address.
 func ByAddress(remote string) Caller {
-	address := addressOf(remote)
-	return Caller{Group: "address:" + address, Name: address}
+	return Caller{Group: "address:" + addressOf(remote)}
 }
 
 // ipv6Prefix is the network that counts as one address, as a provider assigns it to one customer.

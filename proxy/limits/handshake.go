@@ -27,7 +27,7 @@ func (l *Listener) handshake(inner net.Conn) (*tls.Conn, error) {
 	c := connOf(inner)
 	c.shaking, c.received = true, 0
 	encrypted := tls.Server(inner, l.options.TLS)
-	ctx, cancel := context.WithTimeout(l.Context(), l.options.HandshakeTimeout)
+	ctx, cancel := context.WithTimeout(l.Context(), authenticateWithin)
 	defer cancel()
 	err := encrypted.HandshakeContext(ctx)
 	c.shaking = false

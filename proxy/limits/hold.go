@@ -33,9 +33,6 @@ const retryAfter = 1
 // Error implements error.
 func (*Refused) Error() string { return message.TooMuch.Say() }
 
-// Reason is the reason of the refusal in metrics and the access log.
-func (*Refused) Reason() string { return TooMuch }
-
 // Status implements apierrors.APIStatus.
 func (r *Refused) Status() metav1.Status {
 	return apierrors.NewTooManyRequests(r.Error(), retryAfter).ErrStatus

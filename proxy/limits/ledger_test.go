@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-func caller(name string) Caller { return Caller{Group: name, Name: name} }
+func caller(name string) Caller { return Caller{Group: name} }
 
-var system = Caller{Group: "node", Name: "node", Reserved: true}
+var system = Caller{Group: "node", Reserved: true}
 
 // take takes bytes that must be allowed.
 func take(t *testing.T, l *Ledger, c Caller, bytes int64) *Hold {
 	t.Helper()
 	h, err := l.Take(c, bytes)
 	if err != nil {
-		t.Fatalf("%s: %d bytes: %v; %+v", c.Name, bytes, err, l.Usage())
+		t.Fatalf("%s: %d bytes: %v; %+v", c.Group, bytes, err, l.Usage())
 	}
 	return h
 }
@@ -27,7 +27,7 @@ func takeUntil(t *testing.T, l *Ledger, c Caller, bytes int64, ends *int) *Hold 
 	t.Helper()
 	h, err := l.TakeUntil(c, bytes, func() { *ends++ })
 	if err != nil {
-		t.Fatalf("%s: %d bytes: %v; %+v", c.Name, bytes, err, l.Usage())
+		t.Fatalf("%s: %d bytes: %v; %+v", c.Group, bytes, err, l.Usage())
 	}
 	return h
 }
@@ -148,7 +148,7 @@ func TestLedgerLaws(t *testing.T) {
 func checkLaws(t *testing.T, r *rand.Rand) {
 	const total = 16_000
 	l := NewLedger(total)
-	callers := []Caller{system, caller("a"), caller("b"), caller("c"), {Group: "a", Name: "another of a"}}
+	callers := []Caller{system, caller("a"), caller("b"), caller("c")}
 	var all []*model
 	for step := range 3_000 {
 		switch c := callers[r.IntN(len(callers))]; r.IntN(5) {

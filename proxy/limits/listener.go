@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
@@ -38,8 +37,6 @@ type ListenerOptions struct {
 	TLS *tls.Config
 	// Memory counts the connections of users. Of others there are at most UnauthenticatedConnections.
 	Memory *Memory
-	// HandshakeTimeout bounds the wait for the first byte, and each TLS handshake.
-	HandshakeTimeout time.Duration
 	// Failed is told of handshakes that fail; nil is not.
 	Failed func(c net.Conn, err error)
 }
@@ -116,7 +113,7 @@ func (l *Listener) hear(c *Conn) error {
 	c.since = time.Now()
 	e := l.silent.PushBack(c)
 	l.mu.Unlock()
-	_ = c.Conn.SetReadDeadline(time.Now().Add(min(cmp.Or(l.options.HandshakeTimeout, authenticateWithin), authenticateWithin)))
+	_ = c.Conn.SetReadDeadline(time.Now().Add(authenticateWithin))
 	stop := context.AfterFunc(l.Context(), func() { _ = c.Conn.Close() })
 	_, err := io.ReadFull(c.Conn, c.first[:])
 	stop()
@@ -170,7 +167,7 @@ func (l *Listener) admit(c *Conn) bool {
 	l.waiting[c.address]++
 	l.mu.Unlock()
 	l.change()
-	leave, err := l.places.Enter(ctx, Caller{Group: c.address, Name: c.RemoteAddr().String()}, 1)
+	leave, err := l.places.Enter(ctx, Caller{Group: c.address}, 1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting[c.address]--; l.waiting[c.address] == 0 {

@@ -36,7 +36,7 @@ func enter(t *testing.T, places int, test func(t *testing.T, d *door)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &door{network: proxytest.NewListener(), memory: NewMemory(1<<30, 1<<20), served: make(chan *Conn, 1000)}
 		d.memory.UnauthenticatedConnections = places
-		d.Listener = Listen(d.network, ListenerOptions{Memory: d.memory, HandshakeTimeout: time.Minute})
+		d.Listener = Listen(d.network, ListenerOptions{Memory: d.memory})
 		go func() {
 			for {
 				c, err := d.Listener.Accept()
@@ -157,7 +157,7 @@ func TestAnAuthenticatedConnectionLeavesItsPlaceAndCountsForItsCaller(t *testing
 			synctest.Wait()
 		}
 		time.Sleep(2 * authenticateWithin)
-		if c, known := CallerOf(ConnContext(t.Context(), conn)); !isOpen(client) || !known || c.Name != "jane" {
+		if c, known := CallerOf(ConnContext(t.Context(), conn)); !isOpen(client) || !known || c.Group != "jane" {
 			t.Errorf("open: %v, it is of %+v", isOpen(client), c)
 		}
 		_ = client.Close()

@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	jane = Caller{Group: "jane", Name: "jane"}
-	joe  = Caller{Group: "joe", Name: "joe"}
-	node = Caller{Group: "node", Name: "node", Reserved: true}
+	jane = Caller{Group: "jane"}
+	joe  = Caller{Group: "joe"}
+	node = Caller{Group: "node", Reserved: true}
 )
 
 func TestAQueueDividesItsPlaces(t *testing.T) {
@@ -31,7 +31,6 @@ func TestAQueueDividesItsPlaces(t *testing.T) {
 		"no more than there are":                                 {4, 0, []asks{{jane, 3, true}, {joe, 2, false}, {joe, 1, true}}},
 		"one for more than there are gets all":                   {4, 0, []asks{{jane, 9, true}, {joe, 1, false}}},
 		"a group leaves a quarter to others":                     {8, 0, []asks{{jane, 5, true}, {jane, 1, true}, {jane, 1, false}, {joe, 2, true}}},
-		"the accounts of a group together":                       {4, 0, []asks{{jane, 3, true}, {Caller{Group: "jane", Name: "x"}, 1, false}, {joe, 1, true}}},
 		"the first request of a group may take more":             {4, 0, []asks{{jane, 4, true}}},
 		"one of few places is not left":                          {2, 0, []asks{{jane, 1, true}, {jane, 1, true}}},
 		"system callers have places that others cannot take":     {4, 1, []asks{{jane, 3, true}, {joe, 1, false}, {node, 1, true}, {node, 1, false}}},
@@ -82,7 +81,7 @@ func order(t *testing.T, q *Queue, all ...Caller) (order []string) {
 				t.Error(err)
 			}
 			mu.Lock()
-			order = append(order, fmt.Sprint(c.Name, i))
+			order = append(order, fmt.Sprint(c.Group, i))
 			mu.Unlock()
 			leave()
 		})
@@ -115,7 +114,7 @@ func TestTheGroupWithTheFewestPlacesComesNext(t *testing.T) {
 		for _, c := range []Caller{jane, joe, node} {
 			go func() {
 				if _, err := q.Enter(t.Context(), c, 4); err == nil {
-					entered <- c.Name
+					entered <- c.Group
 				}
 			}()
 			synctest.Wait()

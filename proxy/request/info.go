@@ -85,7 +85,7 @@ func (i *Identity) Waits() limits.Caller {
 	if i.Impersonated != nil {
 		u = i.Impersonated
 	}
-	return limits.Caller{Group: i.Account.Group, Name: i.Account.Name, Reserved: limits.IsSystem(u)}
+	return limits.Caller{Group: i.Account.Group, Reserved: limits.IsSystem(u)}
 }
 
 // Caller is how a request was authenticated.
@@ -127,10 +127,6 @@ type Outcome struct {
 	// not responded.
 	Unanswered bool
 }
-
-// OwnResponse reports whether Sluice itself has responded, so that the apiserver's audit log lacks the
-// request, or may lack it.
-func (o *Outcome) OwnResponse() bool { return o.Source != SourceUpstream || o.Unanswered }
 
 // The values of Outcome.Source.
 const (
@@ -257,6 +253,12 @@ func proxied(subresource string) bool {
 		return true
 	}
 	return false
+}
+
+// Audits reports whether Sluice's audit log has the request. The apiserver's lacks it, or may lack it, if Sluice itself has
+// responded, and does not name a caller that impersonates by a certificate, which only Sluice has seen.
+func (i *Info) Audits() bool {
+	return i.Outcome.Source != SourceUpstream || i.Outcome.Unanswered || i.Caller == ClientCert && i.Impersonates
 }
 
 // Unreviewed reports whether the caller is not known because the apiserver could not be asked about its token.

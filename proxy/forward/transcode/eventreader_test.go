@@ -71,6 +71,6 @@ func TestEndlessEventIsGivenUp(t *testing.T) {
 // returns how many it has taken.
 func newReservation(bytes int64) (*limits.Hold, func() int64) {
 	l := limits.NewLedger(bytes*4/3*16/15 + 16)
-	g, _ := l.Take(limits.Caller{Group: "jane", Name: "jane"}, 0)
+	g, _ := l.Take(limits.Caller{Group: "jane"}, 0)
 	return g, func() int64 { return l.Usage().Held }
 }

@@ -65,7 +65,7 @@ func (b *Body) Outcome(err error) error {
 	case b.started:
 		return err
 	case tooMuch:
-		return &outcome.Refused{Reason: outcome.Pass(refused.Reason()), Err: refused}
+		return &outcome.Refused{Reason: limits.TooMuch, Err: refused}
 	}
 	return outcome.UnservedFormat // an object cannot be encoded
 }

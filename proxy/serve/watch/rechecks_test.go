@@ -144,7 +144,7 @@ func TestRechecksOfOthersAreWaitedForOnceEach(t *testing.T) {
 				}
 				for _, w := range all {
 					for i := range w.n {
-						account := limits.Account{Caller: limits.Caller{Group: "user:" + w.user, Name: w.user}}
+						account := limits.Account{Caller: limits.Caller{Group: "user:" + w.user}}
 						info := &request.Info{Identity: request.Identity{Account: account}}
 						r, err := http.NewRequestWithContext(
 							request.With(t.Context(), info), http.MethodGet, fmt.Sprintf("/%s?%d", w.user, i), http.NoBody)

@@ -128,7 +128,7 @@ func (e *Env) Request(url string, header http.Header) *http.Request {
 		e.Fatal(err)
 	}
 	info.Caller, info.User = request.BearerToken, "jane"
-	info.Account = limits.Account{Ledger: e.Held, Caller: limits.Caller{Group: "user:jane", Name: "jane"}}
+	info.Account = limits.Account{Ledger: e.Held, Caller: limits.Caller{Group: "user:jane"}}
 	return r.WithContext(request.With(r.Context(), info))
 }
 
