@@ -13,9 +13,9 @@ import (
 var (
 	topLabels = []string{"user", "agent", "group", "resource"}
 	descWould = prometheus.NewDesc("sluice_top_would_cost_cores",
-		"What is served would cost the apiserver, by client: those of sluice_top_cost_cores.", topLabels, nil)
+		"Cost of served requests at the apiserver, for the clients of sluice_top_cost_cores.", topLabels, nil)
 	descCost = prometheus.NewDesc("sluice_top_cost_cores",
-		"What passes costs the apiserver, by client: the 20 authenticated ones that cost most when they were last "+
+		"Cost of passed requests at the apiserver, for the 20 authenticated clients that cost most when they were last "+
 			"chosen, every 5 minutes.", topLabels, nil)
 )
 

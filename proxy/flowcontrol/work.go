@@ -21,16 +21,16 @@ const (
 	selectorCost = 512
 )
 
-// CPU shares the processors fairly among the users with long responses from the cache, lists and initial events that have more
-// than a few bytes, and with long selectors. As many of them work at the same time as there are processors. None of them has its
+// CPU shares the processors fairly among the users with long responses from the cache, lists and initial events of more
+// than ShortWork, and with long selectors. As many of them work at the same time as there are processors. None of them has its
 // place while it is written to its client. A nil CPU lets everything work at once.
 type CPU struct{ *limits.Queue }
 
 // NewCPU returns a CPU of so many processors.
 func NewCPU(processors int) *CPU { return &CPU{limits.NewQueue(processors, 0)} }
 
-// Parse waits for a place to parse the selectors of a request, if they are long. The caller must call end. An error means that
-// the context has ended.
+// Parse waits for a place to parse the selectors of a request, if they are long. The caller must call end. The error is that of
+// Next.
 func (c *CPU) Parse(ctx context.Context, info *request.Info) (end func(), err error) {
 	bytes := selectorCost * int64(len(info.LabelSelector)+len(info.FieldSelector))
 	if bytes <= ShortWork {

@@ -60,8 +60,8 @@ func (c *Conn) rest() {
 	}
 }
 
-// Read implements net.Conn. A connection that is not authenticated returns with a place of a processor, which it has until it
-// reads again, writes, or a request begins.
+// Read implements net.Conn. On an unauthenticated connection it takes a place of a processor, until the next Read, Write or
+// request, or for slotFor at most.
 func (c *Conn) Read(p []byte) (int, error) {
 	c.rest()
 	if c.known.Load() {
@@ -177,7 +177,7 @@ func connFrom(ctx context.Context) *Conn {
 	return c
 }
 
-// served is a filter before authentication. While it serves a request, its connection makes room for no other.
+// served is a filter before authentication, by which an unauthenticated connection is busy during a request.
 func served(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil && !c.known.Load() {

@@ -92,7 +92,7 @@ func (l *Ledger) take(c Caller, bytes int64, end func()) (*Hold, error) {
 	return h, nil
 }
 
-// lacks returns how many bytes are missing for more bytes of a hold. The caller must hold mu.
+// lacks returns how many bytes a hold lacks to grow by more. The caller must hold mu.
 func (l *Ledger) lacks(h *Hold, more int64) int64 {
 	g := l.groups[h.caller.Group]
 	free := l.total - l.held
@@ -135,8 +135,8 @@ func (l *Ledger) makeRoom(h *Hold, more int64) (revoked []*Hold, ok bool) {
 	return revoked, true
 }
 
-// Shed revokes the newest holds of the heaviest groups until the revoked holds that are not released are so many bytes, and returns
-// how many they are.
+// Shed revokes the newest holds of the heaviest groups until so many bytes of revoked holds are not released yet, and returns
+// how many are.
 func (l *Ledger) Shed(bytes int64) (shed int64) {
 	l.mu.Lock()
 	shed = l.leaving

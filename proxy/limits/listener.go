@@ -21,8 +21,8 @@ const (
 	authenticateWithin, placeWithin = 10 * time.Second, 30 * time.Second
 	// slotFor is how long a connection has a processor at most.
 	slotFor = 100 * time.Millisecond
-	// outnumbered is how many times the connections that a newcomer's address would have another address needs to lose its oldest
-	// one, even if it is being served.
+	// outnumbered is the factor by which an address must outnumber a newcomer's to lose its oldest connection, even one being
+	// served.
 	outnumbered = 4
 	// accepted bounds the connections that are accepted and not handed over yet. More wait in the kernel, and for them the oldest
 	// closes that has not said anything for silentFor: in a crowd, first words wait to be read.

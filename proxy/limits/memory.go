@@ -8,8 +8,8 @@ const (
 	connectionBytes, requestBytes, passedBytes = 40 << 10, 16 << 10, 56 << 10
 	// unauthenticatedPart of the memory, as a divisor, is for unauthenticated callers, and at most maxUnauthenticated.
 	unauthenticatedPart, maxUnauthenticated = 16, 64 << 20
-	// passedPart divides the descriptors: passed watches and sessions use up the memory before they use up that part. Connections use
-	// up the memory of callers, which is about four fifths of all, before they use up that part of the descriptors.
+	// passedPart divides the descriptors: passed watches and sessions, and unauthenticated connections, use up one part at most.
+	// Connections of users use up four fifths at most, as callers have four fifths of the memory.
 	passedPart = 8
 	// maxUnauthenticatedConnections bounds these on any machine.
 	maxUnauthenticatedConnections = 1024
@@ -29,7 +29,7 @@ type Memory struct {
 	// ConnectionBytes is the price of a connection of a user, and PassedBytes that of a passed watch or session. They bound
 	// the descriptors, too.
 	ConnectionBytes, PassedBytes int64
-	// UnauthenticatedConnections is how many connections a Listener has without an authenticated request.
+	// UnauthenticatedConnections is the number of these for each Listener; no Ledger counts them.
 	UnauthenticatedConnections int
 }
 

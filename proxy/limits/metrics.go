@@ -6,9 +6,9 @@ var (
 	descHeld = prometheus.NewDesc("sluice_held_bytes", `Memory that callers hold, by estimate: "users" or "unauthenticated callers".`,
 		[]string{"ledger"}, nil)
 	descTotal   = prometheus.NewDesc("sluice_held_limit_bytes", "Memory that there is for callers.", []string{"ledger"}, nil)
-	descLargest = prometheus.NewDesc("sluice_held_largest_bytes", "Memory that the group of callers with the most holds.",
+	descLargest = prometheus.NewDesc("sluice_held_largest_bytes", "Memory of the group of callers that holds most.",
 		[]string{"ledger"}, nil)
-	descRefused = prometheus.NewDesc("sluice_held_refused_total", "Requests that were refused for want of memory.",
+	descRefused = prometheus.NewDesc("sluice_held_refused_total", "Refusals for want of memory.",
 		[]string{"ledger"}, nil)
 	descRevoked = prometheus.NewDesc("sluice_held_revoked_total",
 		"Connections, watches and responses ended in favor of lighter callers, or of the process.", []string{"ledger"}, nil)

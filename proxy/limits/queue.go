@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// share is how many times the places that it leaves free a group may have, and the same among waiting requests: there is
-	// always something left for others.
+	// share bounds a group to so many times what it leaves free: of places, of waiting requests, and of the fixed bytes of a
+	// Ledger.
 	share = 3
-	// mostWaiting bounds how many requests wait at a Queue: twice as many as a crowd of 10,000 agents of one group, which may
-	// have three quarters.
+	// mostWaiting bounds the requests in Enter. One group may have three quarters, 24,576: more than twice a crowd of 10,000
+	// agents.
 	mostWaiting = 1 << 15
 )
 

@@ -30,7 +30,7 @@ type Valve struct {
 	last  atomic.Int64 // bytes
 }
 
-// Guarded is on which a Valve acts.
+// Guarded is the target of a Valve.
 type Guarded struct {
 	// Shrink makes memos take so many bytes less; it may take all again at 0.
 	Shrink func(bytes int64)
@@ -78,7 +78,7 @@ func (v *Valve) look(g Guarded) (percent int64) {
 			over -= l.Shed(over)
 		}
 	}
-	runtime.GC() // what ends is garbage now, and Used is as of the last collection
+	runtime.GC() // Used is as of the last collection
 	return percent
 }
 
