@@ -182,7 +182,7 @@ func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind s
 func getAll[T any](ctx context.Context, c adminClient, path string, q url.Values, kind string) (pods []string, all []*T, err error) {
 	brief, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	asked, err := c.pod.ready(brief)
+	asked, err := c.pod.running(brief)
 	if err == nil {
 		err = c.authenticate(brief)
 	}

@@ -50,6 +50,9 @@ func (f *certificateFlags) print(w io.Writer) error {
 		}
 		f.dir = filepath.Join(state, f.name)
 	}
+	if _, err := os.Stat(filepath.Join(f.dir, "ca.crt")); f.onlyCA && err != nil {
+		return fmt.Errorf("no CA to print: run sluice certificate, or name its directory with --cert-dir: %w", err)
+	}
 	certFile, keyFile, err := certs.EnsureCA(f.dir)
 	if err != nil {
 		return err

@@ -44,6 +44,9 @@ func TestCertificatePrintsTheCAThatPodsIssueBy(t *testing.T) {
 		}
 		return strings.Split("\n"+out, "\n---\n")[1:]
 	}
+	if out, err := output(t, "certificate", "--name=a", "--only-ca"); err == nil || out != "" {
+		t.Errorf("another CA where there is none: %v, %q", err, out)
+	}
 	var secret corev1.Secret
 	var ca corev1.ConfigMap
 	for i, into := range []any{&secret, &ca} {

@@ -139,8 +139,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		return nil, err
 	}
 	if !file.Admin.PlainHTTP() {
-		c.adminTLS = c.tls.Clone()                   // the server adds to it
-		c.adminTLS.NextProtos = []string{"http/1.1"} // one response a connection that nobody reads
+		c.adminTLS = c.tls.Clone() // the server adds to it
 	}
 	if c.proxy, err = c.explicitProxy(file, log, metrics); err != nil {
 		return nil, err

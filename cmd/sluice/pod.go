@@ -73,7 +73,7 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := p.ready(ctx)
+	names, err := p.running(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 // podLabel is the label of the pods of Sluice.
 const podLabel = "app.kubernetes.io/name=sluice"
 
-// ready returns the pod, or the ready pods of Sluice in the namespace, at least one.
-func (p *pod) ready(ctx context.Context) (names []string, err error) {
+// running returns the pod, or the running pods of Sluice in the namespace, at least one.
+func (p *pod) running(ctx context.Context) (names []string, err error) {
 	if p.at == "" || strings.Contains(p.at, "/") {
 		return []string{p.at}, nil
 	}
@@ -115,14 +115,12 @@ func (p *pod) ready(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	for _, pod := range pods.Items {
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil {
-				names = append(names, p.at+"/"+pod.Name)
-			}
+		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			names = append(names, p.at+"/"+pod.Name)
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no pod with %s is ready in %s: name the namespace of Sluice with --pod", podLabel, p.at)
+		return nil, fmt.Errorf("no pod with %s runs in %s: name the namespace of Sluice with --pod", podLabel, p.at)
 	}
 	return names, nil
 }

@@ -45,10 +45,10 @@ func startForwarding(t *testing.T) string {
 			t.Errorf("lists %s", r.URL)
 		}
 		var items []string
-		for i, ready := range map[string][]string{
-			"one": {"True", "False"}, "two": {"True", "True"}, "three": {"True", "True", "True"}, "viewed": {"True"}, "unviewed": {"True"},
+		for i, phase := range map[string][]string{
+			"one": {"Running", "Pending"}, "two": {"Running", "Running"}, "three": {"Running", "Running", "Running"}, "viewed": {"Running"}, "unviewed": {"Running"},
 		}[r.PathValue("namespace")] {
-			items = append(items, fmt.Sprintf(`{"metadata":{"name":"sluice-%d"},"status":{"conditions":[{"type":"Ready","status":%q}]}}`, i, ready))
+			items = append(items, fmt.Sprintf(`{"metadata":{"name":"sluice-%d"},"status":{"phase":%q}}`, i, phase))
 		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"PodList","items":[%s]}`, strings.Join(items, ","))
@@ -127,7 +127,7 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 		code int
 	}{
 		{[]string{"status", "--pod", "one/sluice-0"}, exitNotWell},
-		{[]string{"status", "--pod", "one"}, exitNotWell}, // one of the two is ready
+		{[]string{"status", "--pod", "one"}, exitNotWell}, // one of the two runs
 		{[]string{"clients", "--pod", "one"}, 0},
 		{[]string{"watches", "--pod", "one"}, 0},
 		{[]string{"status", "--pod", "two"}, exitNotWell},                     // of both

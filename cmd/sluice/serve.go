@@ -115,8 +115,9 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener, i
 }
 
 const (
-	// adminHeaderBytes limits the header of a request to the admin listener.
-	adminHeaderBytes = 16 << 10
+	// adminHeaderBytes and adminStreams limit the header of a request to the admin listener, and the requests of a connection,
+	// which hold memory while nobody reads their responses.
+	adminHeaderBytes, adminStreams = 16 << 10, 8
 	// adminWriteTimeout bounds a response, which is complete within 10 s but for profiles. These take their own time besides.
 	adminWriteTimeout = 20 * time.Second
 )
@@ -125,7 +126,7 @@ const (
 func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 	log := c.log.Named("admin")
 	server := limits.NewServer(c.admin, limits.ServerOptions{
-		HeaderBytes: adminHeaderBytes, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		HeaderBytes: adminHeaderBytes, Streams: adminStreams, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		Log: zap.NewStdLog(log),
 	})
 	server.WriteTimeout = adminWriteTimeout

@@ -41,16 +41,17 @@ func (c *Checks) handler(path string, notes func() []string) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, path), "/")
 		report, failed, found := c.report(name, r.URL.Query()["exclude"])
+		verbose := r.URL.Query().Has("verbose")
+		if verbose && notes != nil && name == "" {
+			report += strings.Join(append(notes(), ""), "\n")
+		}
 		switch {
 		case !found:
 			http.NotFound(w, r)
 		case failed:
 			w.WriteHeader(http.StatusInternalServerError)
 			fmt.Fprintf(w, "%s%s check failed\n", report, path[1:])
-		case r.URL.Query().Has("verbose"):
-			if notes != nil && name == "" {
-				report += strings.Join(append(notes(), ""), "\n")
-			}
+		case verbose:
 			fmt.Fprintf(w, "%s%s check passed\n", report, path[1:])
 		default:
 			fmt.Fprint(w, "ok")

@@ -38,7 +38,10 @@ func (f *file) Write(p []byte) (int, error) {
 		<-f.stalled
 	}
 	if f.err != nil {
-		return 0, f.err
+		err := f.err
+		f.err = nil
+		n, _ := f.Buffer.Write(p[:len(p)/2])
+		return n, err
 	}
 	return f.Buffer.Write(p)
 }
@@ -152,13 +155,18 @@ func TestFileThatStallsForeverDelaysTheEndByFiveSeconds(t *testing.T) {
 	})
 }
 
-func TestFailedWritesAreCounted(t *testing.T) {
+func TestFailedWritesAreCountedAndDamageNoOther(t *testing.T) {
 	f, m := &file{err: errors.New("no space left")}, NewMetrics(nil)
 	l := New(f, zap.NewNop(), m)
-	l.ResponseComplete(get("/version"), time.Now(), http.StatusOK)
+	for range 2 {
+		l.ResponseComplete(get("/version"), time.Now(), http.StatusOK)
+	}
 	start(t, l)()
-	if count(m, failed) != 1 || count(m, written) != 0 {
+	if count(m, failed) != 1 || count(m, written) != 1 {
 		t.Errorf("failed %v, written %v", count(m, failed), count(m, written))
+	}
+	if lines := bytes.Split(f.Bytes(), []byte("\n")); len(lines) != 3 || !json.Valid(lines[1]) {
+		t.Errorf("wrote %q", f.Bytes())
 	}
 }
 

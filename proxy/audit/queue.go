@@ -30,6 +30,7 @@ type Log struct {
 	lines   chan []byte
 	bytes   atomic.Int64 // of lines
 	lost    atomic.Int64 // events since the last report
+	torn    bool         // the last write has failed; of the goroutine of Run
 }
 
 // New returns a Log that writes to out and closes it when Run ends.
@@ -95,7 +96,11 @@ func (l *Log) writeUntil(ctx context.Context) {
 
 func (l *Log) writeLine(line []byte) {
 	l.bytes.Add(-int64(len(line)))
-	if _, err := l.out.Write(append(line, '\n')); err != nil {
+	if line = append(line, '\n'); l.torn {
+		line = append([]byte{'\n'}, line...) // a full disk may have a part of the last one
+	}
+	_, err := l.out.Write(line)
+	if l.torn = err != nil; l.torn {
 		l.lose(failed)
 		return
 	}

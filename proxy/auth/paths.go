@@ -13,7 +13,8 @@ import (
 
 // WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers that
 // may use them as paths of no resource (nonResourceURLs of a role), as Kubernetes components do.
-// The others get 401 or 403, and 503 if a review cannot be made. Impersonation has no effect.
+// The others get 401 or 403, and 503 if a review cannot be made: while the apiserver cannot be asked, the last results count
+// as for reads of any version. Impersonation has no effect.
 func (a *Access) WithPathAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if code := a.pathAccess(r); code != http.StatusOK {
@@ -32,7 +33,7 @@ var pathMessages = map[int]message.Message{
 
 // pathAccess returns the code of the response, 200 if the caller has access.
 func (a *Access) pathAccess(r *http.Request) (code int) {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*reviewTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), staleKey{}, true), 2*reviewTimeout)
 	defer cancel()
 	u, _, err := a.Authenticator.authenticate(r.WithContext(ctx))
 	if unavailable(err) {

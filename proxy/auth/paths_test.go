@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
@@ -42,6 +43,14 @@ func TestPathsAreForCallersWithTheRight(t *testing.T) {
 			h.ServeHTTP(w, r)
 			if w.Code != row.code || served != (row.code == http.StatusOK) {
 				t.Errorf("%d, served %v", w.Code, served)
+			}
+			access.SetStaleFor(time.Hour) // or nobody could scrape that the apiserver is away
+			reviews.breakWith(faults["internal error"])
+			time.Sleep(time.Hour / 2)
+			w = httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if again := w.Code == http.StatusOK; again != served {
+				t.Errorf("without the apiserver: %d", w.Code)
 			}
 		}))
 	}

@@ -69,6 +69,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (e *entry) collect(ch chan<- prometheus.Metric) {
+	if e.tooLarge.Load() { // it has no store, and is to have none
+		return
+	}
 	send := func(d *prometheus.Desc, t prometheus.ValueType, v float64) {
 		ch <- prometheus.MustNewConstMetric(d, t, v, e.gvr.Group, e.gvr.Version, e.gvr.Resource)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -167,6 +168,9 @@ func TestStoreThatIsTooLargeStaysAwayForAWhile(t *testing.T) {
 		e.registry.room.setLimit(limit)
 		if reason := e.lookup(); reason != StoresTooLarge {
 			t.Errorf("reason is %q", reason)
+		}
+		if n := testutil.CollectAndCount(e.registry.Collector(), "sluice_store_synced"); n > 0 {
+			t.Error("a store that is to be none is shown as not in sync")
 		}
 		pass(tooLargeFor)
 		if reason := e.lookup(); reason != NotInSync {

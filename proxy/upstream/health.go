@@ -40,18 +40,20 @@ type probed struct {
 func NewHealth(u *Upstream, log *zap.Logger) *Health { return &Health{upstream: u, log: log} }
 
 // Run probes the apiserver every healthInterval until ctx ends. It always returns nil. An apiserver that does not answer is asked
-// for /livez before it counts as away: flow control of a busy one makes /version wait, but exempts that.
+// for /livez before it counts as away: flow control of a busy one makes /version wait, but exempts that. A busy one passes the
+// check, or all replicas would leave their Service just when the apiserver needs them.
 func (h *Health) Run(ctx context.Context) error {
 	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		began, known := time.Now(), h.upstream.contact.answered.Load() != 0
 		err := h.probe(ctx)
-		_, answered := errors.AsType[fault.Status](err)
-		if err != nil && !answered {
-			answered = h.isLive(ctx)
+		status, answered := errors.AsType[fault.Status](err)
+		busy := status == http.StatusTooManyRequests || err != nil && !answered && h.isLive(ctx)
+		h.upstream.contact.probed.Store(began.UnixNano())
+		h.upstream.contact.silent.Store(err != nil && !answered && !busy)
+		if busy && h.Version() != nil {
+			err = nil
 		}
 		h.note(err, known)
-		h.upstream.contact.probed.Store(began.UnixNano())
-		h.upstream.contact.silent.Store(err != nil && !answered)
 	}, healthInterval)
 	return nil
 }

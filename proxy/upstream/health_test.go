@@ -74,7 +74,8 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 					return
 				}
 				<-r.Context().Done()
-			}, "deadline exceeded"},
+			}, ""},
+			{"a busy apiserver that refuses", status(http.StatusTooManyRequests), ""},
 			{"a closed connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 			{"recovery from that", status(http.StatusOK), ""},
 		} {
