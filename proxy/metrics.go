@@ -145,7 +145,7 @@ func observe(o prometheus.Observer, d time.Duration, s trace.Span) {
 
 // named returns the labels that name the resource of a request.
 func named(r *http.Request, info *request.Info, code int) (group, version, resource, subresource string) {
-	if info.IsResourceRequest && !exists(r, info, code) {
+	if info.IsResourceRequest && !exists(r, info, code) || !info.Nameable() {
 		// A failed request does not prove that the resource exists. Nor does a preflight request (CORS), which
 		// the apiserver answers for any path and before it authenticates anybody.
 		return other, other, other, other

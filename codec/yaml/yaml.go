@@ -16,8 +16,8 @@ const MaxObject = 256 << 10
 // maxDepth is how deep an object may nest, in levels.
 const maxDepth = 128
 
-// AppendFromJSON appends one JSON value as a YAML document that ends in a newline. A longer one than MaxObject is
-// printed member by member, and its lists item by item.
+// AppendFromJSON appends one JSON value as a YAML document that ends in a newline. A list that is longer than MaxObject is
+// printed member by member, and its items one by one.
 //
 // The error is json.ErrSyntax, json.ErrDepth, json.ErrSize, or an error of the library; dst is then
 // returned unchanged.
@@ -34,6 +34,9 @@ func AppendFromJSON(dst, src []byte) ([]byte, error) {
 		}
 		members[name] = v
 	}
+	if items := members["items"]; len(items) <= MaxObject || items.Kind() != json.Array {
+		return dst, tooLarge(src)
+	}
 	slices.Sort(names) // the order of the library, too, for the names in a list
 	base := len(dst)
 	var err error
@@ -41,9 +44,6 @@ func AppendFromJSON(dst, src []byte) ([]byte, error) {
 		if dst, err = appendLongMember(dst, name, members[name]); err != nil {
 			return dst[:base], err
 		}
-	}
-	if len(names) == 0 {
-		return dst, tooLarge(src)
 	}
 	return dst, nil
 }

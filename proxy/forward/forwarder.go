@@ -46,6 +46,7 @@ type Forwarder struct {
 
 // passing is the state of a request while it is passed. Its context carries it.
 type passing struct {
+	ctx      context.Context    // of the request upstream. That of ReverseProxy would pass any number of 1xx responses in the transport's goroutine
 	cancel   context.CancelFunc // ends the request upstream without its client
 	place    place
 	identity http.Header // names the user to the apiserver, if only Sluice has seen the credentials; else nil
@@ -117,6 +118,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.Outcome.End = client.endOf(info.PassedWatch, whole)
 		}
 	}()
+	p.ctx = r.Context()
 	f.proxy.ServeHTTP(client, r)
 	client.end()
 	whole = true

@@ -219,7 +219,8 @@ func TestTrailersPass(t *testing.T) {
 	}
 }
 
-func TestInformationalResponsesPass(t *testing.T) {
+// A pod could send them without end to a client that does not read, and every one clears the headers of the response.
+func TestInformationalResponsesDoNotPass(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", "</a>")
 		w.WriteHeader(http.StatusEarlyHints)
@@ -239,8 +240,8 @@ func TestInformationalResponsesPass(t *testing.T) {
 		if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != 200 || body != "{}" {
 			t.Errorf("got %s with %q", resp.Status, body)
 		}
-		if diff := cmp.Diff([]string{"103 </a>", "103 </b>"}, hints); diff != "" {
-			t.Errorf("hints (-want +got):\n%s", diff)
+		if len(hints) > 0 {
+			t.Errorf("hints: %v", hints)
 		}
 		if link := resp.Header.Get("Link"); link != "" {
 			t.Errorf("a header of a hint is in the response: %s", link)

@@ -12,7 +12,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
-	return passingOf(r).exchange.RoundTrip(r, f.send)
+	p := passingOf(r)
+	return p.exchange.RoundTrip(r.WithContext(p.ctx), f.send)
 }
 
 // send selects the transport by the credentials in the request that is sent, which must be those of

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"golang.org/x/net/http/httpguts"
@@ -259,6 +260,11 @@ func proxied(subresource string) bool {
 // responded, and does not name a caller that impersonates by a certificate, which only Sluice has seen.
 func (i *Info) Audits() bool {
 	return i.Outcome.Source != SourceUpstream || i.Outcome.Unanswered || i.Caller == ClientCert && i.Impersonates
+}
+
+// Nameable reports whether the resource has a name in UTF-8, as labels of metrics must.
+func (i *Parsed) Nameable() bool {
+	return utf8.ValidString(i.APIGroup + i.APIVersion + i.Resource + i.Subresource)
 }
 
 // Unreviewed reports whether the caller is not known because the apiserver could not be asked about its token.

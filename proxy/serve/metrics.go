@@ -39,5 +39,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 // passed returns the gauge of open watches that pass for a reason. The apiserver must have accepted the
 // watch: before that the labels are only words of the client.
 func (m *Metrics) passed(info *request.Info, reason outcome.Pass) prometheus.Gauge {
+	if !info.Nameable() {
+		return m.passing.WithLabelValues("other", "other", "other", string(reason))
+	}
 	return m.passing.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource, string(reason))
 }

@@ -43,13 +43,15 @@ func (r Row) features() []string {
 	path, query, _ := strings.Cut(r.Path, "?")
 	q, _ := url.ParseQuery(query) // odd queries need no feature
 	watch := q.Has("watch") || strings.Contains(path, "/watch/")
+	version := q.Get("resourceVersion")
 	var needs []string
 	need := func(feature string, needed bool) {
 		if needed {
 			needs = append(needs, feature)
 		}
 	}
-	need("WatchList", q.Has("sendInitialEvents"))
+	byDefault := watch && (version == "" || version == "0") && (q.Has("allowWatchBookmarks") || q.Has("continue"))
+	need("WatchList", q.Has("sendInitialEvents") || byDefault)
 	cbor := strings.Contains(strings.Join(append(r.Header["Accept"], r.Accept, r.Instead), ","), "cbor")
 	need("CBOR", cbor)
 	need("CBORRefusals", cbor && r.Source == "gateway")

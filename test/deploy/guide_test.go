@@ -55,6 +55,7 @@ func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
 	admin := harness.Start(t).Kubeconfig("admin")
 	g := newGuide(t, admin)
 	g.Shell("kubectl create namespace sluice")
+	g.Shell("sluice certificate | kubectl apply --filename -")
 	const created = "configmap/sluice-ca configmap/sluice-sidecar-ca secret/sluice-sidecar-ca" +
 		" clusterrole/sluice-sidecar clusterrolebinding/sluice-sidecar --namespace=default"
 	g.Run("client-ca")

@@ -75,6 +75,18 @@ func TestResponseThatWouldGrowBeyondLimitIsRefused(t *testing.T) {
 	}
 }
 
+// A value of 7 bytes is a map of 350 while CBOR is made of it.
+func TestSmallMapsCountBeforeTheyAreDecoded(t *testing.T) {
+	const maps, memory = 1 << 20, 200 << 20
+	list := `{"kind":"Thing","a":[` + strings.Repeat(`{"":0},`, maps) + `{}]}`
+	e := newEnv(t, (&jsonServer{respond: respondWith(list)}).ServeHTTP)
+	e.Memory.Unauthenticated.SetTotal(memory)
+	e.Memory.Users.SetTotal(memory)
+	if resp := e.Get(t, thingsPath, acceptHeader("application/cbor")); resp.StatusCode != 429 {
+		t.Errorf("%s", resp.Status)
+	}
+}
+
 func TestAccountBoundsWritesAndGetsItsMemoryBack(t *testing.T) {
 	respond := make(chan bool)
 	server := &jsonServer{respond: func(w http.ResponseWriter, r *http.Request, body []byte) {

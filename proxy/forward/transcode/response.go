@@ -80,7 +80,7 @@ func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 	if size > maxTranscoded {
 		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, maxTranscoded)
 	}
-	if err := e.memory.Reserve(int64(cap(body)) + size); err != nil {
+	if err := e.memory.Reserve(int64(cap(body)) + size + decoded(body, f)); err != nil {
 		return nil, err
 	}
 	out, err := e.target.appendObject(make([]byte, 0, size), body, f)
@@ -95,6 +95,15 @@ func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 		out = slices.Clone(out)
 	}
 	return out, nil
+}
+
+// decoded estimates the memory of the values of which CBOR is made: a map takes about 350 bytes, an element of a list 40.
+func decoded(body []byte, f codec.Format) int64 {
+	if f.Encoding != codec.CBOR {
+		return 0
+	}
+	count := func(c string) int64 { return int64(bytes.Count(body, []byte(c))) }
+	return 350*count("{") + 40*(count("[")+count(","))
 }
 
 func cannotTranscode(err error) error {

@@ -103,9 +103,6 @@ func (s *watchStream) fill() error {
 }
 
 func (s *watchStream) appendEvent(dst []byte, event json.Value) ([]byte, error) {
-	if err := json.Valid(event, maxDepth); err != nil {
-		return dst, fmt.Errorf("%w: %w", errEvent, err)
-	}
 	dst, err := s.reserve(dst, event)
 	if err != nil {
 		return dst, err
@@ -117,10 +114,13 @@ func (s *watchStream) appendEvent(dst []byte, event json.Value) ([]byte, error) 
 	}
 	first := !s.started
 	s.started = true
-	switch {
-	case s.target.format.Encoding == codec.JSON && s.target.matches(object):
+	if s.target.format.Encoding == codec.JSON && s.target.matches(object) {
 		return append(append(dst, event...), '\n'), nil
-	case typ == string(watch.Error):
+	}
+	if err := json.Valid(event, maxDepth); err != nil {
+		return dst, fmt.Errorf("%w: %w", errEvent, err)
+	}
+	if typ == string(watch.Error) {
 		return s.appendError(dst, object)
 	}
 	s.info.Outcome.Transcoded = true

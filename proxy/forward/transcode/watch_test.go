@@ -143,7 +143,9 @@ func newEventDecoder(resp *http.Response, contentType string) func() (string, er
 
 // TestWatchInTheTargetPassesUnchanged: that the upstream supports Tables shows only in its events.
 func TestWatchInTheTargetPassesUnchanged(t *testing.T) {
-	stream := event("ADDED", `{"kind":"Table", "apiVersion":"meta.k8s.io/v1","rows":[ 1 ]}`) + event("ERROR", expiredStatus)
+	stream := event("ADDED", `{"kind":"Table", "apiVersion":"meta.k8s.io/v1","rows":[ 1 ]}`) +
+		event("ADDED", `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`) +
+		event("ERROR", expiredStatus)
 	e := newEnv(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, stream)

@@ -122,7 +122,7 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	p.Verb = verb
 	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
 	switch {
-	case r.Method != http.MethodGet || !reads || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != named:
+	case r.Method != http.MethodGet || !reads || info.Upgrade || !info.CanonicalPath() || !info.Nameable() || (len(info.Parts) == 2) != named:
 		return p, outcome.NotARead
 	case info.User == "" && !info.Unreviewed():
 		return p, outcome.UnknownCaller

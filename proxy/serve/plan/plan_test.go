@@ -167,6 +167,7 @@ func TestPlanFollowsTheQuery(t *testing.T) {
 		{watch + "resourceVersion=5", "watch exact 5"},
 		{watch + "resourceVersion=05", "options"},
 		{watch + "timeoutSeconds=-1", "options"},
+		{"/apis/ex.io/%ff/foos", "not-a-read"},
 		{watch + "continue=x", "options"},
 		{watch + "resourceVersionMatch=NotOlderThan", "options"},
 		{watch + "sendInitialEvents=true", "options"},

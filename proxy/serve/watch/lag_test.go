@@ -11,6 +11,7 @@ import (
 	"sluice/cache"
 	"sluice/proxy/clients"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
@@ -34,8 +35,9 @@ func checkLag(t *testing.T, url string) {
 	inner := e.Handler
 	e.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info = request.From(r.Context())
-		info.Watch = table.Open(clients.WatchFacts{})
-		inner.ServeHTTP(w, r)
+		rec := response.RecorderOf(w)
+		rec.OnHeader(func(int) { info.Watch = table.Open(clients.WatchFacts{}) })
+		inner.ServeHTTP(rec, r)
 	})
 	c := e.Watch(url, nil)
 	check := func(when string, events int, waits float64) {

@@ -135,7 +135,6 @@ func (l *watch) run() {
 	var err error
 	defer func() { l.end(err) }()
 	l.metrics.watchers.Inc()
-	l.plan.Info.Watch.Follow(from.lag)
 	from.awaitProof(ctx)
 	err = l.begin()
 	for err == nil {
@@ -183,6 +182,7 @@ func (l *watch) begin() error {
 	if err := to.Start(true); err != nil {
 		return err
 	}
+	info.Watch.Follow(from.lag) // which is known by its header
 	if err := to.Flush(); err != nil {
 		return err
 	}
