@@ -36,7 +36,7 @@ type Options struct {
 	Metrics   *Metrics
 	// Handshakes counts the TLS handshakes that fail; nil counts none.
 	Handshakes *limits.HandshakeMetrics
-	// Audit records the requests that Sluice answers itself; nil records none.
+	// Audit records the requests that the audit log of the apiserver lacks; nil records none.
 	Audit *audit.Log
 	// Tracer records sampled requests; nil records none.
 	Tracer *trace.Tracer
@@ -165,15 +165,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	end(w, r)
 }
 
-// unauthenticatedEnd is how long the end of a response may take on an unauthenticated connection, of which no Ledger counts the
-// requests that were refused.
+// unauthenticatedEnd is how long the end of a refusal may take on an unauthenticated connection: no Ledger counts it.
 const unauthenticatedEnd = 2 * time.Second
 
 // end bounds the last write of a response, after the handler has returned, and frees the memory of the request: no Ledger counts
 // it from now on.
 func end(w http.ResponseWriter, r *http.Request) {
 	within := response.WriteTimeout
-	if _, known := limits.CallerOf(r.Context()); !known {
+	info := request.Lookup(r.Context())
+	if _, known := limits.CallerOf(r.Context()); !known && info != nil && info.Outcome.Source == request.SourceGateway {
 		within = unauthenticatedEnd
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within))

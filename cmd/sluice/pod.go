@@ -25,12 +25,12 @@ import (
 // pod is a pod of Sluice, whose admin listener is reached through the apiserver, as kubectl port-forward does. No port of this
 // host is opened for it.
 type pod struct {
-	at                  string // namespace/name, or a namespace with ready pods of Sluice
+	at                  string // namespace/name, or a namespace with running pods of Sluice
 	kubeconfig, context string
 }
 
 func (p *pod) register(set *pflag.FlagSet) {
-	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward, or the NAMESPACE of all ready pods of Sluice; kubectl sluice without --address asks those of the context, or of sluice")
+	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward, or the NAMESPACE of all running pods of Sluice; kubectl sluice without --address asks those of the context, or of sluice")
 	set.StringVar(&p.kubeconfig, "kubeconfig", "", "path of the kubeconfig for --pod")
 	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
 }

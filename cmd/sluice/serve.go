@@ -118,8 +118,8 @@ const (
 	// adminHeaderBytes and adminStreams limit the header of a request to the admin listener, and the requests of a connection,
 	// which hold memory while nobody reads their responses.
 	adminHeaderBytes, adminStreams = 16 << 10, 8
-	// adminWriteTimeout bounds a response, which is complete within 10 s but for profiles. These take their own time besides.
-	adminWriteTimeout = 20 * time.Second
+	// adminWriteTimeout bounds a response, of which reviews take 20 s at most and the page 10 s. Profiles add their own time.
+	adminWriteTimeout = 35 * time.Second
 )
 
 // serveAdmin serves health checks, metrics and the like on l until ctx ends.

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Live are the checks of /livez and /healthz, Ready those of /readyz.
 	Live, Ready *Checks
-	// Notes, if not nil, returns lines to append to a verbose successful /readyz. They do not
+	// Notes, if not nil, returns lines to append to a verbose /readyz. They do not
 	// influence readiness.
 	Notes func() []string
 	// Protect wraps the handlers of everything but health checks; nil leaves them open.

@@ -24,7 +24,7 @@
 //	stalePatience      1 s  a caller waits for the repetition of a review whose last result can be used
 //	failedPause        1 s  until a review that failed is repeated
 //	TokenTTL, AllowTTL, DenyTTL   a result is kept, and a positive one for as long again while reviews fail or are slow
-//	staleFor                after that, while reviews fail, for reads of any version only; package watch keeps open watches
+//	staleFor                after that, while reviews fail, for reads of any version and admin paths; package watch keeps open watches
 //	                        for its doubtfulFor
 //	settleTime         1 s  after a change of an RBAC object, until results count again
 //	longestPace       10 s  the same while RBAC objects change all the time

@@ -82,6 +82,25 @@ func TestInventoryFindsEveryDifferenceOrFails(t *testing.T) {
 	}
 }
 
+// A kind without a selector of namespaces is listed in all of them.
+func TestInventoryOfAScopeHasNoOtherObjects(t *testing.T) {
+	d := fake.ConfigMaps
+	all := d.PageBody("10", "", "a/x@5", "a/y@6", "b/x@7")
+	steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}, {"metadata", all}, {"metadata", all}}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(time.Second)
+		for _, row := range []struct {
+			scope cache.Scope
+			want  int
+		}{{cache.Scope{Namespace: "a"}, 2}, {cache.Scope{Key: "b/x"}, 1}} {
+			r, err := e.client.Session().Inventory(t.Context(), row.scope, 0)
+			if err != nil || r.Len() != row.want {
+				t.Errorf("%+v: %d objects, %v", row.scope, r.Len(), err)
+			}
+		}
+	})
+}
+
 // Who writes objects chooses how long their metadata is.
 func TestPagesOfInventoriesAreBounded(t *testing.T) {
 	d := fake.ConfigMaps

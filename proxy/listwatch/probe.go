@@ -92,10 +92,11 @@ func (s *Session) inventory(ctx context.Context, scope cache.Scope, version uint
 	}
 	r.Version, err = s.verified(ctx, func() (uint64, error) {
 		return pages.readMetadata(ctx, query, func(meta metadata) error {
-			if scope.Namespace != "" && string(meta.namespace) != scope.Namespace {
+			key := meta.key()
+			if !scope.Range().Contains(key) {
 				return nil
 			}
-			return r.Add(meta.key(), meta.version)
+			return r.Add(key, meta.version)
 		})
 	})
 	r.Bytes = pages.length

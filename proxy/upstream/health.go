@@ -47,9 +47,12 @@ func (h *Health) Run(ctx context.Context) error {
 		began, known := time.Now(), h.upstream.contact.answered.Load() != 0
 		err := h.probe(ctx)
 		status, answered := errors.AsType[fault.Status](err)
-		busy := status == http.StatusTooManyRequests || err != nil && !answered && h.isLive(ctx)
+		if err != nil && !answered {
+			answered = h.isLive(ctx)
+		}
 		h.upstream.contact.probed.Store(began.UnixNano())
-		h.upstream.contact.silent.Store(err != nil && !answered && !busy)
+		h.upstream.contact.silent.Store(err != nil && !answered)
+		busy := status == http.StatusTooManyRequests || answered && errors.Is(err, context.DeadlineExceeded)
 		if busy && h.Version() != nil {
 			err = nil
 		}
