@@ -97,7 +97,7 @@ func (s *Store) publish(st state, version uint64) {
 // version.
 func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Shown returns the newest version that a reader has received.
+// Shown returns the newest version that a reader may have received.
 func (s *Store) Shown() uint64 { return max(s.Snapshot().Version, s.shown.Load()) }
 
 // Streamed returns the version up to which the history has every event. The version of the newest

@@ -229,8 +229,9 @@ type Authorization struct {
 	// AllowTTL and DenyTTL are how long the results of SubjectAccessReviews are cached.
 	AllowTTL metav1.Duration `json:"allowTTL,omitempty" reload:"true"`
 	DenyTTL  metav1.Duration `json:"denyTTL,omitempty" reload:"true"`
-	// StaleFor is how long the last results for a token and an access are used for reads of any version (resourceVersion=0), and of
-	// paths of the admin listener, while the apiserver cannot be asked; 0 uses them no longer than for other reads, which is as long as they are cached once more.
+	// StaleFor is how long the last results for a token and an access are used for reads of any version (resourceVersion=0) and
+	// for paths of the admin listener, while the apiserver cannot be asked; 0 uses them no longer than for other reads, which is
+	// as long as they are cached once more.
 	StaleFor *metav1.Duration `json:"staleFor,omitempty" reload:"true"`
 	// WatchRecheck is the longest time after which the caller of an open watch is authenticated and
 	// authorized again, or longer if there are very many watches.

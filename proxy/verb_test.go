@@ -1,10 +1,12 @@
 package proxy
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apimetrics "k8s.io/apiserver/pkg/endpoints/metrics"
 
 	"sluice/proxy/request"
@@ -38,5 +40,21 @@ func TestVerbIsTheOneOfTheApiserversMetrics(t *testing.T) {
 		if got := verbOf(r, info); got != want {
 			t.Errorf("%s: %s, want %s", target, got, want)
 		}
+	}
+}
+
+// An extension server may accept any name. The library of metrics panics on labels that are not UTF-8.
+func TestNamesThatAreNotUTF8AreNoLabels(t *testing.T) {
+	m := NewMetrics(prometheus.NewRegistry())
+	for _, target := range []string{"/apis/ex.io/v1/%ff", "/apis/ex.io/%ff/foos", "/apis/%ff/v1/foos", "/api/v1/namespaces/ns/pods/p/%ff"} {
+		r := httptest.NewRequest(http.MethodGet, target, nil)
+		info, err := request.Parse(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info.Outcome.Source = request.SourceUpstream
+		m.begin(info)
+		m.wrote(r, info, http.StatusOK, 1, 1)
+		m.end(r, info, http.StatusOK, 0)
 	}
 }

@@ -30,7 +30,7 @@ type pod struct {
 }
 
 func (p *pod) register(set *pflag.FlagSet) {
-	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward, or the NAMESPACE of all running pods of Sluice; kubectl sluice without --address asks those of the context, or of sluice")
+	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward, or the NAMESPACE of all running pods of Sluice; kubectl sluice without --address asks the pods in the namespace of the context, or in sluice")
 	set.StringVar(&p.kubeconfig, "kubeconfig", "", "path of the kubeconfig for --pod")
 	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
 }

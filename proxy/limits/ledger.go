@@ -135,8 +135,8 @@ func (l *Ledger) makeRoom(h *Hold, more int64) (revoked []*Hold, ok bool) {
 	return revoked, true
 }
 
-// Shed revokes the newest holds of the heaviest groups until so many bytes of revoked holds are not released yet, and returns
-// how many are.
+// Shed revokes the newest holds of the heaviest groups. It stops when the revoked holds that are not released have so many bytes,
+// and returns their bytes.
 func (l *Ledger) Shed(bytes int64) (shed int64) {
 	l.mu.Lock()
 	shed = l.leaving

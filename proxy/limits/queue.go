@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// share bounds a group to so many times what it leaves free: of places, of waiting requests, and of the fixed bytes of a
-	// Ledger.
+	// share bounds a group: its places, waiting requests and fixed bytes of a Ledger are at most three times the free ones.
 	share = 3
 	// mostWaiting bounds the requests in Enter. One group may have three quarters, 24,576: more than twice a crowd of 10,000
 	// agents.

@@ -200,7 +200,7 @@ func TestFirstBookmarkIsTheTemplateOfJSONStores(t *testing.T) {
 	}
 }
 
-// Who has taken the description once the store was in sync is told of other columns by it.
+// A CachedResource takes new columns only if its description is still the description of the session.
 func TestBookmarkOfAWatchChangesNoDescription(t *testing.T) {
 	d := fake.Widgets
 	steps := []step{

@@ -152,7 +152,7 @@ func (s *stream) change(eventType string, object []byte) (reflector.Event, error
 	}
 	switch eventType {
 	case string(watch.Bookmark):
-		if s.silence != nil { // a later description would not be that of the store
+		if s.silence != nil { // the store is not published yet, and takes the description
 			s.session.keepBookmark(object)
 		}
 		meta, err := s.encoding.metadata(object)

@@ -325,3 +325,16 @@ func TestPassedWatchIsNotEndedBeforeItIsOld(t *testing.T) {
 		}
 	})
 }
+
+// An extension server may accept any name. A label that is not UTF-8 would end the process.
+func TestPassedWatchOfANameThatIsNotUTF8IsCounted(t *testing.T) {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/apis/ex.io/v1/%ff?watch=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := request.Parse(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	NewMetrics(nil).passed(info, "format").Inc()
+}
